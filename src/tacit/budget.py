@@ -1,0 +1,186 @@
+"""Privacy budgets as exact amounts.
+
+A `Budget` is the pair (epsilon, delta), kept as two exact fractions of the numbers as they were typed:
+`0.1` means one tenth, so three times `0.1` fits into `0.3`. Floats come out only for display and for
+calibration, which rounds outward by itself.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Self, final
+
+from tacit.errors import InvalidParameter
+
+__all__ = ["LARGEST_EPSILON", "Budget", "exact_number"]
+
+LARGEST_EPSILON = 10**6
+"""Beyond this a typed epsilon is taken for a mistake: e^epsilon promises nothing long before."""
+
+_DISPLAY = Context(prec=10, rounding=ROUND_CEILING)
+_PATTERN = re.compile(r"\s*(?:(epsilon|delta)\s*=?\s*)?([0-9.eE+/-]+)\s*")
+
+
+def exact_number(name: str, value: object) -> Fraction:
+    """Return the number as it was typed, exactly; refuse what is not a finite real number."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
+    if isinstance(value, Integral | Rational) and not isinstance(value, bool):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+        # The shortest decimal that reads back as this float is what the user typed.
+        return Fraction(repr(float(value)))
+    raise InvalidParameter(f"{name} must be a finite real number, got {value!r}.")
+
+
+def _display(value: Fraction) -> str:
+    """Round a fraction up to ten significant digits and print it without trailing zeros."""
+    if value == 0:
+        return "0"
+    number = float(_DISPLAY.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    return format(number, ".10g")
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Budget:
+    """An amount of differential privacy: epsilon, and delta when it is not pure.
+
+    Amounts compare componentwise (`a <= b` when a's epsilon and delta are both at most b's), add up as
+    sequential composition does, and divide into exact shares. Zero is an amount (nothing spent, nothing
+    left), but nothing can be calibrated to it.
+    """
+
+    exact_epsilon: Fraction
+    exact_delta: Fraction
+
+    def __init__(self, epsilon: float | Rational | Decimal, delta: float | Rational | Decimal = 0) -> None:
+        exact_epsilon = exact_number("epsilon", epsilon)
+        exact_delta = exact_number("delta", delta)
+        if not 0 <= exact_epsilon <= LARGEST_EPSILON:
+            raise InvalidParameter(
+                f"epsilon must lie between 0 and {LARGEST_EPSILON}, got {epsilon!r}. "
+                "Usual values lie between 0.01 and 10."
+            )
+        if not 0 <= exact_delta < 1:
+            raise InvalidParameter(
+                f"delta must be at least 0 and below 1, got {delta!r}. It is the probability with which the "
+                "promise may fail: keep it well below 1/n, or 0 for pure differential privacy."
+            )
+        object.__setattr__(self, "exact_epsilon", exact_epsilon)
+        object.__setattr__(self, "exact_delta", exact_delta)
+
+    @classmethod
+    def _amount(cls, epsilon: Fraction, delta: Fraction) -> Self:
+        """Build an amount without the limits on typed budgets: sums may exceed them."""
+        budget = object.__new__(cls)
+        object.__setattr__(budget, "exact_epsilon", epsilon)
+        object.__setattr__(budget, "exact_delta", delta)
+        return budget
+
+    def __getstate__(self) -> tuple[Fraction, Fraction]:
+        return self.exact_epsilon, self.exact_delta
+
+    def __setstate__(self, state: tuple[Fraction, Fraction]) -> None:
+        object.__setattr__(self, "exact_epsilon", state[0])
+        object.__setattr__(self, "exact_delta", state[1])
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a budget from text: "1", "1, 1e-6", "epsilon=1/3 delta=1e-6"; `str(budget)` reads back."""
+        amounts: dict[str, Fraction] = {}
+        for position, part in enumerate(re.split(r",|\s+(?=delta)", text.strip()) if text.strip() else []):
+            match = _PATTERN.fullmatch(part)
+            name = (match and match[1]) or ("epsilon", "delta", "")[min(position, 2)]
+            try:
+                amount = Fraction(match[2]) if match else None
+            except (ValueError, ZeroDivisionError):
+                amount = None
+            if amount is None or not name or name in amounts:
+                break
+            amounts[name] = amount
+        else:
+            if "epsilon" in amounts:
+                return cls(**amounts)
+        raise InvalidParameter(f'a budget is written like "epsilon=1, delta=1e-6" or "1, 1e-6", got {text!r}.')
+
+    @property
+    def epsilon(self) -> float:
+        """The float nearest to epsilon."""
+        return float(self.exact_epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The float nearest to delta."""
+        return float(self.exact_delta)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether delta is zero."""
+        return self.exact_delta == 0
+
+    def __bool__(self) -> bool:
+        return bool(self.exact_epsilon or self.exact_delta)
+
+    def __add__(self, other: "Budget") -> "Budget":
+        if not isinstance(other, Budget):
+            return NotImplemented
+        return Budget._amount(self.exact_epsilon + other.exact_epsilon, self.exact_delta + other.exact_delta)
+
+    def __sub__(self, other: "Budget") -> "Budget":
+        if not isinstance(other, Budget):
+            return NotImplemented
+        if not other <= self:
+            raise InvalidParameter(f"{other} cannot be taken from {self}: a budget is never negative.")
+        return Budget._amount(self.exact_epsilon - other.exact_epsilon, self.exact_delta - other.exact_delta)
+
+    def __mul__(self, factor: float | Rational | Decimal) -> "Budget":
+        exact = exact_number("the factor of a budget", factor)
+        if exact < 0:
+            raise InvalidParameter(f"the factor of a budget must not be negative, got {factor!r}.")
+        return Budget._amount(self.exact_epsilon * exact, self.exact_delta * exact)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float | Rational | Decimal) -> "Budget":
+        exact = exact_number("the divisor of a budget", divisor)
+        if exact <= 0:
+            raise InvalidParameter(f"the divisor of a budget must be positive, got {divisor!r}.")
+        return self * (1 / exact)
+
+    def shares(self, *weights: float | Rational | Decimal) -> "tuple[Budget, ...]":
+        """Divide into parts proportional to the weights; the parts add up to the whole exactly."""
+        exact = [exact_number("a weight", weight) for weight in weights]
+        if not exact or min(exact) < 0 or sum(exact) == 0:
+            raise InvalidParameter(f"shares need non-negative weights that are not all zero, got {weights!r}.")
+        return tuple(self * (weight / sum(exact)) for weight in exact)
+
+    def __le__(self, other: "Budget") -> bool:
+        if not isinstance(other, Budget):
+            return NotImplemented
+        return self.exact_epsilon <= other.exact_epsilon and self.exact_delta <= other.exact_delta
+
+    def __ge__(self, other: "Budget") -> bool:
+        if not isinstance(other, Budget):
+            return NotImplemented
+        return other <= self
+
+    @staticmethod
+    def largest(budgets: "Sequence[Budget]") -> "Budget":
+        """Return the componentwise maximum: what parallel composition over disjoint parts costs."""
+        return Budget._amount(
+            max((budget.exact_epsilon for budget in budgets), default=Fraction(0)),
+            max((budget.exact_delta for budget in budgets), default=Fraction(0)),
+        )
+
+    def __str__(self) -> str:
+        return f"epsilon={_display(self.exact_epsilon)}, delta={_display(self.exact_delta)}"
+
+    def __repr__(self) -> str:
+        if self.is_pure:
+            return f"Budget({_display(self.exact_epsilon)})"
+        return f"Budget({_display(self.exact_epsilon)}, {_display(self.exact_delta)})"

@@ -1,0 +1,75 @@
+"""Every exception that tacit raises on purpose.
+
+    TacitError
+    ├── InvalidParameter (also ValueError)      a declared, public quantity makes no sense
+    ├── UnsupportedEvent (also TypeError)       an event that no accountant here can price soundly
+    ├── BudgetExceeded                          a spend does not fit into what is left
+    └── LedgerError
+        ├── LedgerMissing                       no ledger at that address
+        ├── LedgerExists                        an account of that name is already there
+        ├── LedgerForeign                       a database, but not one of tacit's
+        ├── LedgerVersion                       written by a newer tacit
+        ├── LedgerCorrupt                       damaged, tampered with or shortened
+        └── LedgerBusy                          another process held the lock for too long
+
+Messages have one shape: what is wrong, what was wanted, what was got, what to do. A message raised
+after records were touched quotes no record.
+"""
+
+__all__ = [
+    "BudgetExceeded",
+    "InvalidParameter",
+    "LedgerBusy",
+    "LedgerCorrupt",
+    "LedgerError",
+    "LedgerExists",
+    "LedgerForeign",
+    "LedgerMissing",
+    "LedgerVersion",
+    "TacitError",
+    "UnsupportedEvent",
+]
+
+
+class TacitError(Exception):
+    """The root of all of tacit's exceptions."""
+
+
+class InvalidParameter(TacitError, ValueError):
+    """A declared, public quantity makes no sense; nothing was charged."""
+
+
+class UnsupportedEvent(TacitError, TypeError):
+    """An event that cannot be priced soundly for replace-one neighbours; nothing was charged."""
+
+
+class BudgetExceeded(TacitError):
+    """A spend does not fit into what is left of a budget; nothing was charged."""
+
+
+class LedgerError(TacitError):
+    """Something is wrong with a ledger; nothing was charged."""
+
+
+class LedgerMissing(LedgerError):
+    """There is no ledger, or no account of that name, at the address."""
+
+
+class LedgerExists(LedgerError):
+    """An account of that name is already there."""
+
+
+class LedgerForeign(LedgerError):
+    """The address holds something that is not a tacit ledger."""
+
+
+class LedgerVersion(LedgerError):
+    """The ledger was written by a newer version of tacit."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger is damaged, tampered with or shortened."""
+
+
+class LedgerBusy(LedgerError):
+    """Another process held the ledger's lock for too long."""
