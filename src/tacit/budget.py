@@ -93,7 +93,7 @@ class Budget:
     def parse(cls, text: str) -> Self:
         """Read a budget from text: "1", "1, 1e-6", "epsilon=1/3 delta=1e-6"; `str(budget)` reads back."""
         amounts: dict[str, Fraction] = {}
-        for position, part in enumerate(re.split(r",|\s+(?=delta)", text.strip()) if text.strip() else []):
+        for position, part in enumerate(re.split(r",\s*|\s+(?=delta)", text.strip()) if text.strip() else []):
             match = _PATTERN.fullmatch(part)
             name = (match and match[1]) or ("epsilon", "delta", "")[min(position, 2)]
             try:
