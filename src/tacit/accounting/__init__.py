@@ -1,0 +1,30 @@
+"""From events to budgets: what a list of releases costs, and the ledger that makes them pay."""
+
+from tacit.accounting.analytic import gaussian_delta, gaussian_shift
+from tacit.accounting.compose import cost, parallel, satisfies
+from tacit.accounting.events import (
+    BoundedRangeDpEvent,
+    EpsilonDeltaDpEvent,
+    Event,
+    event_from_json,
+    event_to_json,
+    from_add_or_remove_one,
+)
+from tacit.accounting.history import Entry
+from tacit.accounting.ledger import Ledger
+
+__all__ = [
+    "BoundedRangeDpEvent",
+    "Entry",
+    "EpsilonDeltaDpEvent",
+    "Event",
+    "Ledger",
+    "cost",
+    "event_from_json",
+    "event_to_json",
+    "from_add_or_remove_one",
+    "gaussian_delta",
+    "gaussian_shift",
+    "parallel",
+    "satisfies",
+]

@@ -1,0 +1,177 @@
+"""How a ledger adds up: two ways that stay valid when each event is chosen after seeing earlier answers.
+
+An account turns an event into an *amount* (a pair of exact fractions), amounts add up over a history, and
+the sum turns into what has been spent. Which account a ledger uses is fixed when the ledger is created.
+The argument for adaptively chosen events is in ledger.md.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from tacit.accounting.analytic import rounded_down
+from tacit.accounting.compose import cost, renyi_to_epsilon, satisfies
+from tacit.accounting.events import Event, check_event, flatten
+from tacit.accounting.prices import renyi, renyi_of_point
+from tacit.budget import Budget, exact_number
+from tacit.errors import InvalidParameter, UnsupportedEvent
+
+__all__ = ["Account", "BasicAccount", "RenyiAccount", "account_for"]
+
+_LARGEST_DENOMINATOR = 10**12
+_GRID = 10**40
+
+
+class Account(ABC):
+    """Turns events into amounts, and sums of amounts into what has been spent."""
+
+    budget: Budget
+
+    @abstractmethod
+    def charge(self, event: Event, at: Budget | None) -> Budget:
+        """Return the amount that an event costs; `at` is an (epsilon, delta) claimed for it, and checked."""
+
+    @abstractmethod
+    def spent(self, total: Budget) -> Budget:
+        """Return the (epsilon, delta) that a sum of amounts guarantees."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return what has to be stored to build the account again with `account_for`."""
+
+    def fits(self, total: Budget) -> bool:
+        """Whether a sum of amounts is within the budget."""
+        return self.spent(total) <= self.budget
+
+
+@final
+@dataclass(frozen=True)
+class BasicAccount(Account):
+    """Epsilons and deltas add up.
+
+    Guarantee: everything charged is together (sum of epsilons, sum of deltas)-private.
+    Assumes: replace-one neighbours; each event may depend on all earlier answers.
+    Reference: basic composition as a filter (Rogers, Roth, Ullman and Vadhan 2016).
+    """
+
+    budget: Budget
+
+    def charge(self, event: Event, at: Budget | None) -> Budget:
+        """Return the (epsilon, delta) to add."""
+        if at is None:
+            return _tamed(cost(event, method="basic"))
+        _check_claim(event, at)
+        return _tamed(at)
+
+    def spent(self, total: Budget) -> Budget:
+        """Return the sum as it is."""
+        return total
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind of account."""
+        return {"accountant": "basic"}
+
+
+@final
+@dataclass(frozen=True)
+class RenyiAccount(Account):
+    """Renyi divergences of one order, fixed in advance, add up; many small releases cost less.
+
+    Guarantee: everything charged is together (epsilon, delta)-private, with half of the budget's delta for
+    the conversion from the order and half for events that come with a delta of their own.
+    Assumes: replace-one neighbours; each event may depend on all earlier answers.
+    Reference: Renyi filter at one order (Feldman and Zrnic 2021); ledger.md for events with a delta.
+    """
+
+    budget: Budget
+    order: float
+
+    def __post_init__(self) -> None:
+        order = float(exact_number("order", self.order))
+        if not 1.1 <= order <= 1e6:
+            raise InvalidParameter(f"order must lie between 1.1 and 1e6, got {self.order!r}.")
+        if self.budget.is_pure:
+            raise InvalidParameter(
+                f"a 'renyi' account needs a budget with delta > 0, got {self.budget}. "
+                "Give a delta, or use accountant='basic'."
+            )
+        if renyi_to_epsilon(Fraction(0), order, self._conversion_delta) >= self.budget.exact_epsilon:
+            raise InvalidParameter(
+                f"at order {order} the conversion alone costs more than {self.budget}. Leave the order out: "
+                "the best one is chosen from the budget. If that fails too, use accountant='basic'."
+            )
+
+    @classmethod
+    def best(cls, budget: Budget) -> "RenyiAccount":
+        """Choose the order at which the most Gaussian releases fit into the budget."""
+        if budget.is_pure:
+            return cls(budget, 2.0)
+        orders = [1.1 * 1.02**step for step in range(500)]
+        delta = rounded_down(budget.exact_delta / 2)
+        return cls(budget, max(orders, key=lambda order: _room(budget, order, delta) / order))
+
+    @property
+    def _conversion_delta(self) -> float:
+        return rounded_down(self.budget.exact_delta / 2)
+
+    def charge(self, event: Event, at: Budget | None) -> Budget:
+        """Return the divergence to add, and the delta of events that come with one."""
+        check_event(event)
+        try:
+            amounts = [renyi(part, self.order) * count for part, count in flatten(event)]
+        except UnsupportedEvent:
+            if at is None:
+                raise
+            _check_claim(event, at)
+            return _tamed(renyi_of_point(at, self.order))
+        return _tamed(sum(amounts, Budget(0)))
+
+    def spent(self, total: Budget) -> Budget:
+        """Convert the sum of divergences to epsilon; nothing spent is nothing converted."""
+        if not total:
+            return Budget(0)
+        epsilon = renyi_to_epsilon(total.exact_epsilon, self.order, self._conversion_delta)
+        return Budget._amount(epsilon, self.budget.exact_delta / 2 + total.exact_delta)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind of account and its order."""
+        return {"accountant": "renyi", "order": self.order}
+
+
+def account_for(budget: Budget, accountant: object, order: float | None = None) -> Account:
+    """Build the account of that name over the budget."""
+    if not budget:
+        raise InvalidParameter("a ledger needs a budget above zero, got none. Try Budget(1.0).")
+    if accountant == "basic" and order is None:
+        return BasicAccount(budget)
+    if accountant == "renyi":
+        return RenyiAccount.best(budget) if order is None else RenyiAccount(budget, order)
+    raise InvalidParameter(
+        f"accountant must be 'basic' or 'renyi' (only the latter takes an order), got {accountant!r}, "
+        f"order={order!r}. Accountants for lists fixed in advance ('advanced', 'pld') are in tacit.accounting.cost."
+    )
+
+
+def _room(budget: Budget, order: float, delta: float) -> float:
+    return float(budget.exact_epsilon - renyi_to_epsilon(Fraction(0), order, delta))
+
+
+def _check_claim(event: Event, at: Budget) -> None:
+    if not isinstance(at, Budget) or not satisfies(event, at):
+        raise InvalidParameter(
+            f"the event does not keep the budget it is to be charged at ({at}). "
+            "Add noise, or charge it at a larger epsilon or delta."
+        )
+
+
+def _tamed(amount: Budget) -> Budget:
+    """Round fractions with endless denominators up, so that sums over years stay short."""
+    return Budget._amount(_short(amount.exact_epsilon), _short(amount.exact_delta))
+
+
+def _short(value: Fraction) -> Fraction:
+    if value.denominator <= _LARGEST_DENOMINATOR:
+        return value
+    return Fraction(math.ceil(value * _GRID), _GRID)

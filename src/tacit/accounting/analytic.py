@@ -1,0 +1,74 @@
+"""The exact privacy of Gaussian noise (Balle and Wang 2018), rounded outward.
+
+With s = sensitivity / sigma, a Gaussian mechanism is (epsilon, delta)-private exactly when
+
+    delta >= Phi(s/2 - epsilon/s) - e^epsilon Phi(-s/2 - epsilon/s).
+
+The two terms nearly cancel, so they are computed as one density times a difference of Mills ratios, and
+what rounding may have taken away is added back: `gaussian_delta` never understates delta.
+"""
+
+import math
+from fractions import Fraction
+
+from scipy.special import erfcx, ndtr
+
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+
+__all__ = ["gaussian_delta", "gaussian_shift", "rounded_down"]
+
+_SMALLEST_SHIFT = 2.0**-60
+
+
+def _mills_ratio(point: float) -> float:
+    """Return (1 - Phi(t)) / phi(t)."""
+    return math.sqrt(math.pi / 2) * float(erfcx(point / math.sqrt(2)))
+
+
+def gaussian_delta(epsilon: float, shift: float) -> float:
+    """Return an upper bound, within rounding, on the delta of Gaussian noise at shift = sensitivity/sigma."""
+    near = epsilon / shift - shift / 2
+    far = epsilon / shift + shift / 2
+    if near > 40:
+        return math.exp(-near * near / 2)
+    density = math.exp(-near * near / 2) / math.sqrt(2 * math.pi)
+    outer = float(ndtr(-near)) if near < 0 else density * _mills_ratio(near)
+    inner = density * _mills_ratio(far)
+    rounding = (near * near + 16) * 2.0**-51 * (outer + inner)
+    return min(1.0, max(0.0, outer - inner) + rounding)
+
+
+def gaussian_shift(budget: Budget) -> float:
+    """Return the largest shift = sensitivity/sigma whose Gaussian noise keeps the budget, rounded down.
+
+    This is s_AGM of the proof notes: sigma = sensitivity / gaussian_shift(budget).
+    """
+    if budget.is_pure:
+        raise InvalidParameter(
+            f"Gaussian noise needs delta > 0, got {budget}. Give a delta well below 1/n, or use Laplace noise."
+        )
+    epsilon = rounded_down(budget.exact_epsilon)
+    delta = rounded_down(budget.exact_delta)
+    if not 1e-30 <= delta <= 0.5:
+        raise InvalidParameter(
+            f"Gaussian noise can be calibrated for delta from 1e-30 to 0.5, got {budget}. Keep delta well below 1/n."
+        )
+    low, high = _SMALLEST_SHIFT, 2.0**40
+    while math.nextafter(low, high) < high:
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
+        if gaussian_delta(epsilon, middle) <= delta:
+            low = middle
+        else:
+            high = middle
+    if low == _SMALLEST_SHIFT:
+        raise InvalidParameter(f"{budget} is too small to certify any Gaussian noise for. Raise epsilon or delta.")
+    return low
+
+
+def rounded_down(exact: Fraction) -> float:
+    """Return the largest float that does not exceed the exact number."""
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, -math.inf)

@@ -1,0 +1,192 @@
+"""What happened, in accounting's terms: dp_accounting's events, two that it lacks, and JSON for them all.
+
+A noise multiplier is always *noise scale / replace-one sensitivity*, because the ledger's neighbours are
+replace-one. Libraries that train with add-or-remove-one neighbours (Opacus, JAX-Privacy and
+TensorFlow-Privacy by default) state multipliers relative to a clipping norm that replacing a record can
+exceed twofold: pass their events through `from_add_or_remove_one` first.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import attr
+from dp_accounting import dp_event
+
+from tacit.budget import exact_number
+from tacit.errors import InvalidParameter, UnsupportedEvent
+
+__all__ = [
+    "BoundedRangeDpEvent",
+    "EpsilonDeltaDpEvent",
+    "Event",
+    "check_event",
+    "event_from_json",
+    "event_to_json",
+    "flatten",
+    "from_add_or_remove_one",
+]
+
+Event: TypeAlias = dp_event.DpEvent
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class EpsilonDeltaDpEvent(dp_event.DpEvent):
+    """A mechanism known only to be (epsilon, delta)-private."""
+
+    epsilon: float
+    delta: float = 0.0
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class BoundedRangeDpEvent(dp_event.DpEvent):
+    """A mechanism whose log-likelihood ratios all lie in some interval of length epsilon.
+
+    The exponential mechanism is one: epsilon-private, and epsilon^2/8-zCDP (Dong, Durfee and Rogers 2020).
+    """
+
+    epsilon: float
+
+
+_POSITIVE = {"noise_multiplier", "standard_deviation", "mean"}
+_NON_NEGATIVE = {"epsilon", "rho", "xi"}
+_PROBABILITY = {"delta", "sampling_probability"}
+_COUNT = {"count", "num_buckets", "source_dataset_size", "sample_size", "sensitivity"}
+
+_KNOWN: dict[str, type] = {
+    known.__name__: known
+    for known in (
+        EpsilonDeltaDpEvent,
+        BoundedRangeDpEvent,
+        dp_event.NoOpDpEvent,
+        dp_event.GaussianDpEvent,
+        dp_event.LaplaceDpEvent,
+        dp_event.DiscreteLaplaceDpEvent,
+        dp_event.RandomizedResponseDpEvent,
+        dp_event.ZCDpEvent,
+        dp_event.SelfComposedDpEvent,
+        dp_event.ComposedDpEvent,
+        dp_event.PoissonSampledDpEvent,
+        dp_event.SampledWithoutReplacementDpEvent,
+        dp_event.RepeatAndSelectDpEvent,
+    )
+}
+
+
+def check_event(event: Event) -> Event:
+    """Return the event if it is one that can be recorded and its numbers make sense."""
+    if _KNOWN.get(type(event).__name__) is not type(event):
+        raise UnsupportedEvent(
+            f"{type(event).__name__} is not an event that tacit can price; it prices {', '.join(_KNOWN)}. "
+            "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
+        )
+    for name, value in _fields(event).items():
+        if name == "event":
+            check_event(value)
+        elif name == "events":
+            for part in value:
+                check_event(part)
+        else:
+            _check_number(f"{type(event).__name__}.{name}", name, value)
+    return event
+
+
+def _check_number(where: str, name: str, value: object) -> None:
+    number = exact_number(where, value)
+    if name in _POSITIVE and number <= 0:
+        raise InvalidParameter(f"{where} must be positive, got {value!r}.")
+    if name in _NON_NEGATIVE and number < 0:
+        raise InvalidParameter(f"{where} must not be negative, got {value!r}.")
+    if (name in _PROBABILITY and not 0 <= number <= 1) or (name == "noise_parameter" and number <= 0):
+        raise InvalidParameter(f"{where} is out of range, got {value!r}.")
+    if name in _COUNT and (number.denominator != 1 or number < 0 or isinstance(value, float)):
+        raise InvalidParameter(f"{where} must be a whole number that is not negative, got {value!r}.")
+    if name == "shape" and not number > -1:
+        raise InvalidParameter(f"{where} must be above -1, got {value!r}.")
+
+
+def _fields(event: Event) -> dict[str, Any]:
+    return {field.name: getattr(event, field.name) for field in attr.fields(type(event))}
+
+
+def flatten(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
+    """Yield the parts that were composed, each with how often it happened.
+
+    Repetition is unfolded here and nowhere else, so that n copies always cost n times one.
+    """
+    if isinstance(event, dp_event.ComposedDpEvent):
+        for part in event.events:
+            yield from flatten(part, count)
+    elif isinstance(event, dp_event.SelfComposedDpEvent):
+        yield from flatten(event.event, count * event.count)
+    elif count and not isinstance(event, dp_event.NoOpDpEvent):
+        yield event, count
+
+
+def event_to_json(event: Event) -> str:
+    """Write an event as JSON with sorted keys; the same event always gives the same text."""
+    return json.dumps(_to_plain(check_event(event)), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _to_plain(event: Event) -> dict[str, Any]:
+    plain: dict[str, Any] = {"type": type(event).__name__}
+    for name, value in _fields(event).items():
+        if name == "event":
+            plain[name] = _to_plain(value)
+        elif name == "events":
+            plain[name] = [_to_plain(part) for part in value]
+        else:
+            plain[name] = int(value) if name in _COUNT else float(value)
+    return plain
+
+
+def event_from_json(text: str) -> Event:
+    """Read an event that `event_to_json` wrote; refuse any other text."""
+    try:
+        return check_event(_from_plain(json.loads(text)))
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError, RecursionError) as error:
+        raise InvalidParameter("this text is not an event written by tacit.") from error
+
+
+def _from_plain(plain: dict[str, Any]) -> Event:
+    fields = {
+        name: _from_plain(value)
+        if name == "event"
+        else [_from_plain(part) for part in value]
+        if name == "events"
+        else value
+        for name, value in plain.items()
+        if name != "type"
+    }
+    return _KNOWN[plain["type"]](**fields)
+
+
+def from_add_or_remove_one(event: Event) -> Event:
+    """Translate an event stated for add-or-remove-one neighbours into one for replace-one neighbours.
+
+    Guarantee: if the event describes a mechanism for add-or-remove-one neighbours, the result describes
+    it for replace-one neighbours.
+    Assumes: additive noise is calibrated to the largest contribution of one record, so that a replacement
+    moves the sum at most twice as far.
+    Reference: replacing a record is removing one and adding one; group privacy for two.
+    """
+    check_event(event)
+    if isinstance(event, dp_event.GaussianDpEvent | dp_event.LaplaceDpEvent):
+        return type(event)(event.noise_multiplier / 2)
+    if isinstance(event, dp_event.ComposedDpEvent):
+        return dp_event.ComposedDpEvent([from_add_or_remove_one(part) for part in event.events])
+    if isinstance(event, dp_event.SelfComposedDpEvent):
+        return dp_event.SelfComposedDpEvent(from_add_or_remove_one(event.event), event.count)
+    if isinstance(event, dp_event.PoissonSampledDpEvent):
+        return dp_event.PoissonSampledDpEvent(event.sampling_probability, from_add_or_remove_one(event.event))
+    if isinstance(event, EpsilonDeltaDpEvent):
+        delta = (1 + math.exp(event.epsilon)) * event.delta * (1 + 2**-40)
+        return EpsilonDeltaDpEvent(float(2 * Fraction(event.epsilon)), min(1.0, delta))
+    if isinstance(event, dp_event.NoOpDpEvent):
+        return event
+    raise UnsupportedEvent(
+        f"there is no rule to translate {type(event).__name__} to replace-one neighbours. "
+        "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
+    )

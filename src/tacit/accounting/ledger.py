@@ -1,0 +1,326 @@
+"""The budget account: charged before anything is released, durably, and never refunded."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, final
+
+import sqlalchemy as sa
+
+from tacit.accounting.accounts import Account, account_for
+from tacit.accounting.events import Event, event_to_json
+from tacit.accounting.history import Entry, History, Partition, Path, digest
+from tacit.accounting.store import ACCOUNT, ENTRY, Store
+from tacit.budget import Budget
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
+
+__all__ = ["Ledger"]
+
+_LONGEST_TEXT = 1000
+
+
+@final
+class Ledger:
+    """A handle to a durable budget account.
+
+    Guarantee: everything released under the ledger is together (epsilon, delta)-private with the budget it
+    was created with, however many processes, threads, copies and crashes there were.
+    Assumes: replace-one neighbours with public n; every release about the records is charged here.
+    Reference: ledger.md; the accounts' own docstrings.
+
+    Copies, clones and pickles of a handle are the same account. Create one with `Ledger.create`, come back
+    to it with `Ledger.open`. The handle remembers the last entry it saw and refuses a history that lost it;
+    `head` can be written down elsewhere and given to `open` to extend that memory beyond the process.
+    """
+
+    def __init__(self, store: Store, name: str, path: Path, account: Account, history: History) -> None:
+        self._store = store
+        self._name = name
+        self._path = path
+        self._account = account
+        self._history = history
+
+    @classmethod
+    def create(
+        cls,
+        address: str,
+        *,
+        name: str,
+        budget: Budget,
+        accountant: Literal["basic", "renyi"] = "basic",
+        order: float | None = None,
+    ) -> "Ledger":
+        """Open a new account; refuse if one of that name exists.
+
+        The address is "sqlite:///file.db" or "postgresql://user@host/database". The accountant is fixed for
+        good: "basic" adds up epsilons and deltas, "renyi" adds up divergences of one order (chosen from the
+        budget unless given) and suits many small Gaussian releases.
+        """
+        if not isinstance(budget, Budget):
+            raise InvalidParameter(f"budget must be a Budget such as Budget(1.0, 1e-6), got {type(budget).__name__}.")
+        _check_text("name", name)
+        account = account_for(budget, accountant, order)
+        terms = _terms(name, account)
+        store = Store.at(address)
+        store.prepare()
+        head = digest("", terms)
+        with store.writing() as connection:
+            if connection.execute(sa.select(ACCOUNT.c.name).where(ACCOUNT.c.name == name)).first():
+                raise LedgerExists(f"{store} already has an account {name!r}. Use Ledger.open(...).")
+            connection.execute(
+                sa.insert(ACCOUNT).values(name=name, terms=json.dumps(terms, sort_keys=True), count=0, head=head)
+            )
+        return cls(store, name, (), account, History(0, head))
+
+    @classmethod
+    def open(cls, address: str, *, name: str | None = None, head: str | None = None) -> "Ledger":
+        """Come back to an account, verifying its whole history; the name may be left out if there is one.
+
+        If `head` is given, the history must contain the entry with that hash.
+        """
+        store = Store.at(address)
+        with store.reading() as connection:
+            names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
+            if name is None and len(names) == 1:
+                (name,) = names
+            if name is None or name not in names:
+                raise LedgerMissing(
+                    f"{store} has no account {name!r}; it has: {', '.join(names) or 'none'}."
+                    if name is not None
+                    else f"{store} has {len(names)} accounts; say which: {', '.join(names) or 'none'}."
+                )
+            row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
+            account, start = _read_terms(name, row.terms)
+            ledger = cls(store, name, (), account, start)
+            entries = ledger._catch_up(connection)
+        if head is not None and head not in {start.head, *(entry.hash for entry in entries)}:
+            raise LedgerCorrupt(
+                f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
+            )
+        return ledger
+
+    @property
+    def name(self) -> str:
+        """The account's name."""
+        return self._name
+
+    @property
+    def address(self) -> str:
+        """Where the account is kept, without any password."""
+        return str(self._store)
+
+    @property
+    def budget(self) -> Budget:
+        """The budget the account was created with."""
+        return self._account.budget
+
+    @property
+    def accountant(self) -> str:
+        """How the account adds up: "basic", or "renyi" with its order."""
+        return " ".join(str(term) for term in self._account.describe().values())
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; write it down elsewhere to notice a shortened history later."""
+        self._refresh()
+        return self._history.head
+
+    @property
+    def spent(self) -> Budget:
+        """What has been spent so far (in this part, if the handle is a part of a partition)."""
+        self._refresh()
+        return self._account.spent(self._history.total(self._path))
+
+    @property
+    def remaining(self) -> Budget:
+        """What can still be spent here: for a part this includes what its siblings have spent already."""
+        self._refresh()
+        spent = self._account.spent(self._history.total())
+        left = self.budget - spent
+        for depth in range(len(self._path)):
+            parent, (name, _) = self._path[:depth], self._path[depth]
+            parts = self._history.partitions[parent, name].parts
+            largest = Budget.largest([self._history.total((*parent, (name, part))) for part in parts])
+            left += largest - self._history.total(self._path[: depth + 1])
+        return left
+
+    def entries(self) -> list[Entry]:
+        """Return the whole history, verified."""
+        with self._store.reading() as connection:
+            row = self._row(connection)
+            start = _read_terms(self._name, row.terms)[1]
+            return start.extended(self._links(connection, 0))[1]
+
+    def price(self, event: Event, *, at: Budget | None = None) -> Budget:
+        """Return what charging an event would add to `spent`, without charging it."""
+        self._refresh()
+        amount = self._account.charge(event, at)
+        after = self._account.spent(self._history.with_amount(self._path, amount).total())
+        before = self._account.spent(self._history.total())
+        return after - before if before <= after else Budget(0)
+
+    def spend(self, event: Event, *, label: str, at: Budget | None = None) -> Entry:
+        """Charge an event, durably, or refuse and change nothing; return the entry.
+
+        `at` names the (epsilon, delta) at which to charge an event that is private along a whole curve
+        (Gaussian noise on a "basic" account); it is checked that the event keeps it.
+        """
+        _check_text("label", label)
+        text = event_to_json(event)
+        amount = self._account.charge(event, at)
+        with self._store.writing(self._name) as connection:
+            self._catch_up(connection)
+            after = self._history.with_amount(self._path, amount)
+            if not self._account.fits(after.total()):
+                raise BudgetExceeded(self._refusal(label, after))
+            return self._append(connection, label=label, amount=amount, event=text)
+
+    def partition(self, name: str, parts: Sequence[str], *, fixed_by: Literal["index", "key"]) -> "dict[str, Ledger]":
+        """Return one handle for each disjoint part of the records; together they cost the largest part.
+
+        Guarantee: spends on the parts compose in parallel.
+        Assumes: the part a record belongs to is fixed by its index, or by a key that replacing the record
+        cannot change; parts that depend on values (sorted, stratified, grouped by an attribute) are not
+        covered, and `fixed_by` is where you say which of the two holds.
+        Reference: theory of parallel composition, McSherry 2009; ledger.md.
+
+        Asking again for the same partition returns the same accounts.
+        """
+        _check_text("name", name)
+        if fixed_by not in ("index", "key"):
+            raise InvalidParameter(
+                f"fixed_by must be 'index' or 'key', got {fixed_by!r}. Parallel composition holds only if a "
+                "replaced record stays in its part."
+            )
+        if isinstance(parts, str) or not parts or len(set(parts)) != len(parts):
+            raise InvalidParameter(f"parts must be one or more different names, got {parts!r}.")
+        for part in parts:
+            _check_text("part", part)
+        with self._store.writing(self._name) as connection:
+            self._catch_up(connection)
+            known = self._history.partitions.get((self._path, name))
+            if known is None:
+                self._append(connection, label=name, amount=Budget(0), parts=parts, fixed_by=fixed_by)
+            elif known != Partition(tuple(parts), fixed_by):
+                raise InvalidParameter(
+                    f"partition {name!r} exists, fixed by {known.fixed_by}, with the parts {', '.join(known.parts)}."
+                )
+        return {
+            part: Ledger(self._store, self._name, (*self._path, (name, part)), self._account, self._history)
+            for part in parts
+        }
+
+    def _append(
+        self,
+        connection: sa.Connection,
+        *,
+        label: str,
+        amount: Budget,
+        event: str | None = None,
+        parts: Sequence[str] = (),
+        fixed_by: str | None = None,
+    ) -> Entry:
+        content = {
+            "number": self._history.count + 1,
+            "time": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "label": label,
+            "path": [list(step) for step in self._path],
+            "epsilon": str(amount.exact_epsilon),
+            "delta": str(amount.exact_delta),
+            "event": event,
+            "parts": list(parts),
+            "fixed_by": fixed_by,
+        }
+        text, link = json.dumps(content, sort_keys=True), digest(self._history.head, content)
+        history, (entry,) = self._history.extended([(text, link)])
+        connection.execute(sa.insert(ENTRY).values(account=self._name, number=history.count, content=text, hash=link))
+        connection.execute(
+            sa.update(ACCOUNT).where(ACCOUNT.c.name == self._name).values(count=history.count, head=link)
+        )
+        return entry
+
+    def _refresh(self) -> None:
+        with self._store.reading() as connection:
+            self._catch_up(connection)
+
+    def _row(self, connection: sa.Connection) -> Any:
+        row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == self._name)).first()
+        if row is None:
+            raise LedgerCorrupt(f"account {self._name!r} has vanished from {self._store}. Restore it from a backup.")
+        return row
+
+    def _links(self, connection: sa.Connection, after: int) -> list[tuple[str, str]]:
+        rows = connection.execute(
+            sa.select(ENTRY.c.content, ENTRY.c.hash)
+            .where(ENTRY.c.account == self._name, ENTRY.c.number > after)
+            .order_by(ENTRY.c.number)
+        )
+        return [(row.content, row.hash) for row in rows]
+
+    def _catch_up(self, connection: sa.Connection) -> list[Entry]:
+        """Verify what was added since this handle last looked, and that nothing it saw has gone."""
+        row = self._row(connection)
+        seen = self._history
+        last = connection.execute(
+            sa.select(ENTRY.c.hash).where(ENTRY.c.account == self._name, ENTRY.c.number == seen.count)
+        ).scalar()
+        history, entries = seen.extended(self._links(connection, seen.count))
+        if (seen.count and last != seen.head) or (row.count, row.head) != (history.count, history.head):
+            raise LedgerCorrupt(
+                f"the history of account {self._name!r} at {self._store} was shortened or replaced. "
+                "Nothing was charged. Restore it from a backup; what was spent since must be charged again."
+            )
+        self._history = history
+        return entries
+
+    def _refusal(self, label: str, after: History) -> str:
+        now, then = self._account.spent(self._history.total()), self._account.spent(after.total())
+        return (
+            f"{label!r} does not fit: it would bring account {self._name!r} from {now} spent to {then}, "
+            f"over its budget {self.budget} (replace-one neighbours). Nothing was charged. "
+            "Ask for less, or stop here: a spent budget cannot be refilled for the same records."
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[str, str, Path]:
+        return self._store.url.render_as_string(hide_password=False), self._name, self._path
+
+    def __sklearn_clone__(self) -> "Ledger":
+        return self
+
+    def __repr__(self) -> str:
+        part = "".join(f", {name}={part!r}" for name, part in self._path)
+        return f"Ledger({self.address!r}, name={self._name!r}{part}, budget={self.budget!r}, {self.accountant})"
+
+
+def _terms(name: str, account: Account) -> dict[str, Any]:
+    return {
+        "name": name,
+        "epsilon": str(account.budget.exact_epsilon),
+        "delta": str(account.budget.exact_delta),
+        "neighbours": "replace-one",
+        **account.describe(),
+    }
+
+
+def _read_terms(name: str, text: str) -> tuple[Account, History]:
+    """Rebuild the account and the start of its history from the stored terms."""
+    try:
+        terms = json.loads(text)
+        budget = Budget.parse(f"epsilon={terms['epsilon']}, delta={terms['delta']}")
+        account = account_for(budget, terms["accountant"], terms.get("order"))
+        if _terms(name, account) != terms:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, InvalidParameter) as error:
+        raise LedgerCorrupt(f"the terms of account {name!r} are damaged. Restore the ledger from a backup.") from error
+    return account, History(0, digest("", terms))
+
+
+def _check_text(what: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_TEXT or not text.isprintable():
+        raise InvalidParameter(f"{what} must be a short printable text, got {type(text).__name__} that is not.")

@@ -1,0 +1,100 @@
+"""The exponential mechanism: choose one of finitely many public candidates by a private score."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit import noise
+from tacit.accounting.events import BoundedRangeDpEvent, Event
+from tacit.budget import Budget, exact_number
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
+from tacit.noise import Source
+
+__all__ = ["Exponential"]
+
+_SCORE_ERROR = Fraction(1, 2**36)
+
+
+@final
+@dataclass(frozen=True)
+class Exponential(Mechanism[ArrayLike, int]):
+    """Chooses candidate i with probability proportional to weight_i exp(epsilon score_i / (2 sensitivity)).
+
+    Guarantee: releasing the index of the chosen candidate is epsilon-private (and bounded-range).
+    Assumes: replacing one record moves each score by at most `sensitivity`; the candidates and their
+    weights (the base measure, uniform unless given) are public.
+    Reference: exponential.md (McSherry and Talwar 2007; drawn by adding Gumbel noise).
+    """
+
+    budget: Budget
+    sensitivity: float
+    candidates: int
+    weights: tuple[float, ...] | None = None
+
+    @classmethod
+    def for_budget(
+        cls,
+        budget: Budget,
+        sensitivity: float = 1.0,
+        *,
+        candidates: int,
+        weights: ArrayLike | None = None,
+    ) -> "Exponential":
+        """Calibrate to a pure budget; a delta in it is left unused and not charged."""
+        pure = Budget._amount(checked_budget(budget).exact_epsilon, Fraction(0))
+        listed = None if weights is None else tuple(np.asarray(weights, dtype=np.float64).ravel().tolist())
+        return cls(pure, sensitivity, candidates, listed)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
+        count = self.candidates
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise InvalidParameter(f"candidates must be how many there are, a whole number from 1, got {count!r}.")
+        if self.weights is not None and (
+            len(self.weights) != count or not all(0 < weight < math.inf for weight in self.weights)
+        ):
+            raise InvalidParameter(f"weights must be {count} positive numbers, one for each candidate.")
+        if exact_number("epsilon", self.event.epsilon) <= _SCORE_ERROR:
+            raise InvalidParameter(f"epsilon must be above {float(_SCORE_ERROR):.1g} to choose, got {self.budget}.")
+
+    @cached_property
+    def event(self) -> Event:
+        """A choice whose log-likelihood ratios lie in an interval of length epsilon."""
+        return BoundedRangeDpEvent(typed_below(self.budget.exact_epsilon))
+
+    @cached_property
+    def rate(self) -> float:
+        """What scores are multiplied by: a shade below epsilon / (2 sensitivity)."""
+        epsilon = exact_number("epsilon", self.event.epsilon) - _SCORE_ERROR
+        return float(epsilon) / (2 * self.sensitivity) * (1 - 2.0**-45)
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is assumed to be public: the sensitivity, the candidates and their weights."""
+        return f"the sensitivity {self.sensitivity:g}", f"the {self.candidates} candidates and their weights"
+
+    def check(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the scores as floats; refuse another number of them or any that is not finite."""
+        try:
+            scores = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidParameter("the scores are not numeric.") from None
+        if scores.shape != (self.candidates,):
+            raise InvalidParameter(f"wanted {self.candidates} scores, got an array of shape {scores.shape}.")
+        if not np.all(np.abs(scores) < 1e300):
+            raise InvalidParameter("the scores are not finite. Scores must be bounded functions of the records.")
+        return scores
+
+    def randomise(self, value: ArrayLike, source: Source) -> int:
+        """Return the index of the chosen candidate."""
+        scores = np.asarray(value, dtype=np.float64)
+        logits = (scores - scores.max()) * self.rate
+        if self.weights is not None:
+            logits += np.log(self.weights)
+        return int(np.argmax(logits + noise.gumbel(source, self.candidates)))

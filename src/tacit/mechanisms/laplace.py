@@ -1,0 +1,97 @@
+"""Laplace noise: pure privacy for numbers and vectors with an L1 sensitivity."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+from dp_accounting.dp_event import LaplaceDpEvent
+
+from tacit import noise
+from tacit.accounting.events import Event
+from tacit.budget import Budget, exact_number
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.mechanism import AdditiveNoise, checked_budget
+from tacit.noise import LAPLACE_ERROR, Integers, Source, power_of_two_below
+
+__all__ = ["Laplace", "laplace_units"]
+
+
+@final
+@dataclass(frozen=True)
+class Laplace(AdditiveNoise):
+    """Independent Laplace noise in every coordinate.
+
+    Guarantee: releasing value + noise is epsilon-private.
+    Assumes: replacing one record moves the value by at most `sensitivity` in L1 norm; its shape is public.
+    Reference: laplace.md (Dwork, McSherry, Nissim and Smith 2006; on a grid).
+    """
+
+    @classmethod
+    def for_budget(cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()) -> "Laplace":
+        """Calibrate to a pure budget; a delta in it is left unused and not charged."""
+        epsilon = checked_budget(budget).exact_epsilon
+        if epsilon == 0:
+            raise InvalidParameter(f"Laplace noise needs epsilon > 0, got {budget}.")
+        mechanism = cls(Budget._amount(epsilon, Fraction(0)), sensitivity, shape)  # type: ignore[arg-type]
+        _ = mechanism.units  # refuse what cannot be calibrated now rather than at the release
+        return mechanism
+
+    @cached_property
+    def event(self) -> Event:
+        """Laplace noise with this multiplier of the sensitivity."""
+        multiplier = float(1 / self.budget.exact_epsilon)
+        while 1 / exact_number("noise_multiplier", multiplier) > self.budget.exact_epsilon:
+            multiplier = math.nextafter(multiplier, math.inf)
+        return LaplaceDpEvent(multiplier)
+
+    @cached_property
+    def grid(self) -> float:
+        """A millionth of the sensitivity, shared by the coordinates, but never too fine for the noise."""
+        finest = self.sensitivity / self.budget.epsilon * 2.0**-43
+        return power_of_two_below(max(self.sensitivity * 2.0**-20 / self.dimension, finest))
+
+    @cached_property
+    def units(self) -> int:
+        """The scale of the noise in grid units."""
+        return laplace_units(
+            self.budget.exact_epsilon,
+            self.exact_sensitivity / Fraction(self.grid),
+            self.dimension,
+            self.dimension,
+        )
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise: a shade above sensitivity / epsilon."""
+        return self.units * self.grid
+
+    @property
+    def standard_deviation(self) -> float:
+        """The standard deviation of the noise in one coordinate."""
+        return math.sqrt(2) * self.scale
+
+    def error(self, confidence: float = 0.95) -> float:
+        """Return what the noise in one coordinate stays below with this confidence."""
+        if not 0 < confidence < 1:
+            raise InvalidParameter(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+        return -self.scale * math.log1p(-confidence)
+
+    def noise(self, source: Source) -> Integers:
+        """Draw the noise, flat, counted in grid units."""
+        return noise.laplace(source, self.units, self.dimension)
+
+
+def laplace_units(epsilon: Fraction, sensitivity: Fraction, rounded: int, draws: int) -> int:
+    """Return the smallest scale, in grid units, for which integer Laplace noise keeps epsilon.
+
+    `sensitivity` is in grid units, before the value's `rounded` coordinates are rounded to the grid: each
+    may move by one unit more. Each of the `draws` may be off by LAPLACE_ERROR on either side.
+    """
+    left = epsilon - 2 * draws * Fraction(LAPLACE_ERROR)
+    if left <= 0:
+        raise InvalidParameter(
+            f"epsilon={float(epsilon):g} is too small to certify for {draws} numbers at once. Release fewer."
+        )
+    return math.ceil((sensitivity + rounded) / left)

@@ -1,0 +1,149 @@
+"""What every mechanism is: noise calibrated to a sensitivity and a budget, with its event known in advance."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import Event
+from tacit.budget import Budget, exact_number
+from tacit.errors import InvalidParameter
+from tacit.noise import Integers, Source, add_on_grid
+
+__all__ = ["AdditiveNoise", "Mechanism", "checked_budget", "checked_sensitivity", "typed_below"]
+
+Value = TypeVar("Value")
+Answer = TypeVar("Answer", covariant=True)
+
+_ROUNDING = 1 + Fraction(1, 2**45)
+
+
+class Mechanism(ABC, Generic[Value, Answer]):
+    """Frozen noise: calibrated before any record is touched, applied once per release.
+
+    A mechanism is applied through `tacit.release` and in no other way.
+    """
+
+    budget: Budget
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """What one application is, in accounting's terms."""
+
+    @property
+    @abstractmethod
+    def public(self) -> tuple[str, ...]:
+        """What is assumed to be public."""
+
+    @abstractmethod
+    def check(self, value: Value) -> Value:
+        """Return the value in the form to randomise, or refuse it before anything is charged."""
+
+    @abstractmethod
+    def randomise(self, value: Value, source: Source) -> Answer:
+        """Return the private answer."""
+
+
+@dataclass(frozen=True)
+class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
+    """Noise added to a number or an array on a public power-of-two grid."""
+
+    budget: Budget
+    sensitivity: float
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
+        object.__setattr__(self, "shape", _checked_shape(self.shape))
+
+    @property
+    @abstractmethod
+    def grid(self) -> float:
+        """The power of two that every answer is a multiple of."""
+
+    @property
+    @abstractmethod
+    def standard_deviation(self) -> float:
+        """The standard deviation of the noise in one coordinate."""
+
+    @abstractmethod
+    def noise(self, source: Source) -> Integers:
+        """Draw the noise, flat, counted in grid units."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers the value has."""
+        return math.prod(self.shape)
+
+    @property
+    def exact_sensitivity(self) -> Fraction:
+        """The sensitivity with room for the rounding of whoever computed it."""
+        return Fraction(self.sensitivity) * _ROUNDING
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is assumed to be public: the sensitivity and the shape."""
+        return f"the sensitivity {self.sensitivity:g}", f"the shape {self.shape}"
+
+    def check(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the value as floats; refuse another shape or anything that is not a finite number."""
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidParameter("the value to release is not numeric.") from None
+        if array.shape != self.shape:
+            raise InvalidParameter(
+                f"the value to release has shape {array.shape}, but the mechanism was calibrated for {self.shape}. "
+                "Give the shape to for_budget(...)."
+            )
+        if not np.all(np.isfinite(array)):
+            raise InvalidParameter("the value to release is not finite. Clip records before summing them.")
+        return array
+
+    def randomise(self, value: ArrayLike, source: Source) -> "float | NDArray[np.float64]":
+        """Return the value, rounded to the grid, plus noise."""
+        array = np.asarray(value, dtype=np.float64)
+        answer = add_on_grid(array, self.noise(source).reshape(self.shape), self.grid)
+        return answer if self.shape else float(answer)
+
+
+def checked_budget(budget: Budget) -> Budget:
+    """Return a budget that noise can be calibrated to."""
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(f"budget must be a Budget such as Budget(1.0), got {type(budget).__name__}.")
+    if budget.exact_epsilon == 0 and budget.is_pure:
+        raise InvalidParameter("epsilon must be above 0: with none, only noise could be released.")
+    return budget
+
+
+def checked_sensitivity(sensitivity: float) -> float:
+    """Return the sensitivity as a float; refuse what cannot be one."""
+    number = float(exact_number("sensitivity", sensitivity))
+    if not 1e-100 <= number <= 1e100:
+        raise InvalidParameter(
+            f"sensitivity must be positive and between 1e-100 and 1e100, got {sensitivity!r}. It is the most "
+            "that replacing one record can change the value."
+        )
+    return number
+
+
+def typed_below(value: Fraction) -> float:
+    """Return the largest float that, read as it is printed, does not exceed the value."""
+    number = float(value)
+    while exact_number("epsilon", number) > value:
+        number = math.nextafter(number, 0.0)
+    return number
+
+
+def _checked_shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if any(isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1 for size in sizes):
+        raise InvalidParameter(f"shape must be positive whole numbers, got {shape!r}; leave it out for one number.")
+    if math.prod(sizes) > 2**32:
+        raise InvalidParameter(f"shape {shape!r} has too many numbers for one release.")
+    return tuple(int(size) for size in sizes)

@@ -1,0 +1,78 @@
+"""The one door: everything private leaves the library through `release`, charged before noise is drawn."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar, final
+
+from tacit.accounting.events import Event
+from tacit.accounting.history import Entry
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.mechanism import Mechanism
+from tacit.noise import source_for
+
+__all__ = ["NEIGHBOURS", "Release", "release"]
+
+NEIGHBOURS = "replace-one"
+
+Value = TypeVar("Value")
+Answer = TypeVar("Answer")
+
+
+@final
+@dataclass(frozen=True)
+class Release(Generic[Answer]):
+    """A private answer with what was promised for it.
+
+    `private` is False for a rehearsal (a seed was given): such a value carries no guarantee and was not
+    charged. `entry` is the ledger's record of the charge, None if there was no ledger.
+    """
+
+    value: Answer
+    budget: Budget
+    event: Event
+    public: tuple[str, ...]
+    private: bool
+    entry: Entry | None
+
+    def __str__(self) -> str:
+        if not self.private:
+            return f"{self.value} (a rehearsal from a seed: NOT private, not charged)"
+        return f"{self.value} ({self.guarantee})"
+
+    @property
+    def guarantee(self) -> str:
+        """One sentence: neighbours, epsilon, delta and what was assumed public."""
+        if not self.private:
+            return "no guarantee: a rehearsal from a seed"
+        return f"{self.budget}, {NEIGHBOURS} neighbours; public: n, {', '.join(self.public)}"
+
+
+def release(
+    mechanism: Mechanism[Value, Answer],
+    value: Value,
+    *,
+    label: str,
+    ledger: Ledger | None = None,
+    random_state: object = None,
+) -> Release[Answer]:
+    """Charge the mechanism's event, then draw its noise and answer.
+
+    Guarantee: the answer is private with `mechanism.budget`, charged durably before the noise existed.
+    Assumes: `value` has the sensitivity that the mechanism was calibrated to.
+    Reference: the mechanism's own proof note.
+
+    A refused charge raises and draws nothing. A `random_state` makes a rehearsal: repeatable, not private,
+    never charged.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidParameter(f"wanted a mechanism such as Laplace.for_budget(...), got {type(mechanism).__name__}.")
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
+    source = source_for(random_state)
+    checked = mechanism.check(value)
+    entry = None
+    if ledger is not None and source.private:
+        entry = ledger.spend(mechanism.event, label=label, at=mechanism.budget)
+    answer = mechanism.randomise(checked, source)
+    return Release(answer, mechanism.budget, mechanism.event, mechanism.public, source.private, entry)
