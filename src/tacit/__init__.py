@@ -1,1 +1,13 @@
-"""tacit."""
+"""tacit: differentially private machine learning. Learn from records; repeat none of them.
+
+Every guarantee is stated for replace-one neighbours (one record replaced by any other) with a public number of
+records, and every record is clipped to declared public bounds, never trusted.
+"""
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.release import Release, release
+
+__all__ = ["Budget", "Ledger", "Release", "release"]
+
+__version__ = "0.1.0"

@@ -16,25 +16,46 @@ from typing import Self, final
 
 from tacit.errors import InvalidParameter
 
-__all__ = ["LARGEST_EPSILON", "Budget", "exact_number"]
+__all__ = ["LARGEST_EPSILON", "SMALLEST", "Budget", "exact_number", "finite_number"]
 
 LARGEST_EPSILON = 10**6
 """Beyond this a typed epsilon is taken for a mistake: e^epsilon promises nothing long before."""
 
+SMALLEST = Fraction(1, 10**100)
+"""Below this a typed epsilon or delta that is not zero is taken for a mistake."""
+
+_LONGEST_EXPONENT = 400
 _DISPLAY = Context(prec=10, rounding=ROUND_CEILING)
-_PATTERN = re.compile(r"\s*(?:(epsilon|delta)\s*=?\s*)?([0-9.eE+/-]+)\s*")
+_PATTERN = re.compile(r"\s*(?:(epsilon|delta)\s*=?\s*)?([0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?(?:/[0-9]+)?)\s*")
 
 
 def exact_number(name: str, value: object) -> Fraction:
     """Return the number as it was typed, exactly; refuse what is not a finite real number."""
-    if isinstance(value, Decimal) and value.is_finite():
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _LONGEST_EXPONENT:
         return Fraction(value)
     if isinstance(value, Integral | Rational) and not isinstance(value, bool):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
         # The shortest decimal that reads back as this float is what the user typed.
         return Fraction(repr(float(value)))
-    raise InvalidParameter(f"{name} must be a finite real number, got {value!r}.")
+    raise InvalidParameter(f"{name} must be a finite real number, got {_shown(value)}.")
+
+
+def finite_number(name: str, value: object) -> float:
+    """Return the float nearest to a number; refuse one that is too large for a float."""
+    try:
+        return float(exact_number(name, value))
+    except OverflowError:
+        raise InvalidParameter(f"{name} is too large, got {_shown(value)}.") from None
+
+
+def _shown(value: object) -> str:
+    """Print what was typed, unless it is long: a number of ten thousand digits helps nobody."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "a number too long to print"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _display(value: Fraction) -> str:
@@ -61,14 +82,14 @@ class Budget:
     def __init__(self, epsilon: float | Rational | Decimal, delta: float | Rational | Decimal = 0) -> None:
         exact_epsilon = exact_number("epsilon", epsilon)
         exact_delta = exact_number("delta", delta)
-        if not 0 <= exact_epsilon <= LARGEST_EPSILON:
+        if exact_epsilon and not SMALLEST <= exact_epsilon <= LARGEST_EPSILON:
             raise InvalidParameter(
-                f"epsilon must lie between 0 and {LARGEST_EPSILON}, got {epsilon!r}. "
+                f"epsilon must lie between 0 and {LARGEST_EPSILON}, got {_shown(epsilon)}. "
                 "Usual values lie between 0.01 and 10."
             )
-        if not 0 <= exact_delta < 1:
+        if exact_delta and not SMALLEST <= exact_delta < 1:
             raise InvalidParameter(
-                f"delta must be at least 0 and below 1, got {delta!r}. It is the probability with which the "
+                f"delta must be at least 0 and below 1, got {_shown(delta)}. It is the probability with which the "
                 "promise may fail: keep it well below 1/n, or 0 for pure differential privacy."
             )
         object.__setattr__(self, "exact_epsilon", exact_epsilon)
@@ -77,6 +98,8 @@ class Budget:
     @classmethod
     def _amount(cls, epsilon: Fraction, delta: Fraction) -> Self:
         """Build an amount without the limits on typed budgets: sums may exceed them."""
+        if epsilon < 0 or delta < 0:
+            raise InvalidParameter("an amount of privacy is never negative.")
         budget = object.__new__(cls)
         object.__setattr__(budget, "exact_epsilon", epsilon)
         object.__setattr__(budget, "exact_delta", delta)
@@ -93,7 +116,9 @@ class Budget:
     def parse(cls, text: str) -> Self:
         """Read a budget from text: "1", "1, 1e-6", "epsilon=1/3 delta=1e-6"; `str(budget)` reads back."""
         amounts: dict[str, Fraction] = {}
-        for position, part in enumerate(re.split(r",\s*|\s+(?=delta)", text.strip()) if text.strip() else []):
+        if not isinstance(text, str):
+            raise InvalidParameter(f"a budget is read from text, got {type(text).__name__}.")
+        for position, part in enumerate(re.split(r",\s*|\s+(?=delta)", text.strip())):
             match = _PATTERN.fullmatch(part)
             name = (match and match[1]) or ("epsilon", "delta", "")[min(position, 2)]
             try:
@@ -106,7 +131,7 @@ class Budget:
         else:
             if "epsilon" in amounts:
                 return cls(**amounts)
-        raise InvalidParameter(f'a budget is written like "epsilon=1, delta=1e-6" or "1, 1e-6", got {text!r}.')
+        raise InvalidParameter(f'a budget is written like "epsilon=1, delta=1e-6" or "1, 1e-6", got {_shown(text)}.')
 
     @property
     def epsilon(self) -> float:
@@ -141,7 +166,7 @@ class Budget:
     def __mul__(self, factor: float | Rational | Decimal) -> "Budget":
         exact = exact_number("the factor of a budget", factor)
         if exact < 0:
-            raise InvalidParameter(f"the factor of a budget must not be negative, got {factor!r}.")
+            raise InvalidParameter(f"the factor of a budget must not be negative, got {_shown(factor)}.")
         return Budget._amount(self.exact_epsilon * exact, self.exact_delta * exact)
 
     __rmul__ = __mul__
@@ -149,7 +174,7 @@ class Budget:
     def __truediv__(self, divisor: float | Rational | Decimal) -> "Budget":
         exact = exact_number("the divisor of a budget", divisor)
         if exact <= 0:
-            raise InvalidParameter(f"the divisor of a budget must be positive, got {divisor!r}.")
+            raise InvalidParameter(f"the divisor of a budget must be positive, got {_shown(divisor)}.")
         return self * (1 / exact)
 
     def shares(self, *weights: float | Rational | Decimal) -> "tuple[Budget, ...]":

@@ -250,10 +250,10 @@ def _fine_uniform(generator: np.random.Generator, size: int) -> Floats:
         word |= word >> np.uint64(shift)
     exponent += 64 - np.bitwise_count(word)
     mantissa = 1 + _HALF_WORD * generator.integers(0, 2**52, size)
-    return np.ldexp(mantissa, -exponent.astype(np.int32))
+    return np.asarray(np.ldexp(mantissa, -exponent.astype(np.int32)), dtype=np.float64)
 
 
 def _exponential(generator: np.random.Generator, size: int) -> Floats:
     """Draw standard exponential numbers with full relative precision near 0 and an exact tail."""
-    below_one: Floats = -np.log1p(-_fine_uniform(generator, size) * (1 - math.exp(-1)))
-    return below_one + _geometric(generator, size)
+    below_one = -np.log1p(-_fine_uniform(generator, size) * (1 - math.exp(-1)))
+    return np.asarray(below_one + _geometric(generator, size), dtype=np.float64)

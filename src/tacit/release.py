@@ -1,5 +1,6 @@
 """The one door: everything private leaves the library through `release`, charged before noise is drawn."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar, final
 
@@ -17,6 +18,7 @@ NEIGHBOURS = "replace-one"
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer")
+Other = TypeVar("Other")
 
 
 @final
@@ -40,6 +42,10 @@ class Release(Generic[Answer]):
             return f"{self.value} (a rehearsal from a seed: NOT private, not charged)"
         return f"{self.value} ({self.guarantee})"
 
+    def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
+        """Return the release with its value changed by a function that looks at no record."""
+        return Release(change(self.value), self.budget, self.event, self.public, self.private, self.entry)
+
     @property
     def guarantee(self) -> str:
         """One sentence: neighbours, epsilon, delta and what was assumed public."""
@@ -55,6 +61,7 @@ def release(
     label: str,
     ledger: Ledger | None = None,
     random_state: object = None,
+    public: tuple[str, ...] = (),
 ) -> Release[Answer]:
     """Charge the mechanism's event, then draw its noise and answer.
 
@@ -63,7 +70,7 @@ def release(
     Reference: the mechanism's own proof note.
 
     A refused charge raises and draws nothing. A `random_state` makes a rehearsal: repeatable, not private,
-    never charged.
+    never charged. `public` names what the caller assumed public, in place of the mechanism's own list.
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidParameter(f"wanted a mechanism such as Laplace.for_budget(...), got {type(mechanism).__name__}.")
@@ -75,4 +82,4 @@ def release(
     if ledger is not None and source.private:
         entry = ledger.spend(mechanism.event, label=label, at=mechanism.budget)
     answer = mechanism.randomise(checked, source)
-    return Release(answer, mechanism.budget, mechanism.event, mechanism.public, source.private, entry)
+    return Release(answer, mechanism.budget, mechanism.event, public or mechanism.public, source.private, entry)

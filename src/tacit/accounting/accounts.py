@@ -15,7 +15,7 @@ from tacit.accounting.analytic import rounded_down
 from tacit.accounting.compose import cost, renyi_to_epsilon, satisfies
 from tacit.accounting.events import Event, check_event, flatten
 from tacit.accounting.prices import renyi, renyi_of_point
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter, UnsupportedEvent
 
 __all__ = ["Account", "BasicAccount", "RenyiAccount", "account_for"]
@@ -36,6 +36,10 @@ class Account(ABC):
     @abstractmethod
     def spent(self, total: Budget) -> Budget:
         """Return the (epsilon, delta) that a sum of amounts guarantees."""
+
+    @abstractmethod
+    def show(self, amount: Budget) -> str:
+        """Say what an amount is, for people."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -69,6 +73,10 @@ class BasicAccount(Account):
         """Return the sum as it is."""
         return total
 
+    def show(self, amount: Budget) -> str:
+        """Say what an amount is: epsilon and delta."""
+        return str(amount)
+
     def describe(self) -> dict[str, Any]:
         """Return the kind of account."""
         return {"accountant": "basic"}
@@ -89,7 +97,8 @@ class RenyiAccount(Account):
     order: float
 
     def __post_init__(self) -> None:
-        order = float(exact_number("order", self.order))
+        order = finite_number("order", self.order)
+        object.__setattr__(self, "order", order)
         if not 1.1 <= order <= 1e6:
             raise InvalidParameter(f"order must lie between 1.1 and 1e6, got {self.order!r}.")
         if self.budget.is_pure:
@@ -117,8 +126,13 @@ class RenyiAccount(Account):
         return rounded_down(self.budget.exact_delta / 2)
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
-        """Return the divergence to add, and the delta of events that come with one."""
+        """Return the divergence to add, and the delta of events that come with one.
+
+        A claim `at` an (epsilon, delta) is used only for events that have no Renyi price of their own.
+        """
         check_event(event)
+        if at is not None and not isinstance(at, Budget):
+            raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
         try:
             amounts = [renyi(part, self.order) * count for part, count in flatten(event)]
         except UnsupportedEvent:
@@ -135,6 +149,10 @@ class RenyiAccount(Account):
         epsilon = renyi_to_epsilon(total.exact_epsilon, self.order, self._conversion_delta)
         return Budget._amount(epsilon, self.budget.exact_delta / 2 + total.exact_delta)
 
+    def show(self, amount: Budget) -> str:
+        """Say what an amount is: a divergence, and perhaps a delta."""
+        return f"a Renyi divergence of {amount.epsilon:.6g} at order {self.order:.6g}, delta={amount.delta:g}"
+
     def describe(self) -> dict[str, Any]:
         """Return the kind of account and its order."""
         return {"accountant": "renyi", "order": self.order}
@@ -142,6 +160,7 @@ class RenyiAccount(Account):
 
 def account_for(budget: Budget, accountant: object, order: float | None = None) -> Account:
     """Build the account of that name over the budget."""
+    budget = Budget(budget.exact_epsilon, budget.exact_delta)  # sums of budgets may exceed what can be typed
     if not budget:
         raise InvalidParameter("a ledger needs a budget above zero, got none. Try Budget(1.0).")
     if accountant == "basic" and order is None:

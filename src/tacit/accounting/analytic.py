@@ -35,7 +35,7 @@ def gaussian_delta(epsilon: float, shift: float) -> float:
     density = math.exp(-near * near / 2) / math.sqrt(2 * math.pi)
     outer = float(ndtr(-near)) if near < 0 else density * _mills_ratio(near)
     inner = density * _mills_ratio(far)
-    rounding = (near * near + 16) * 2.0**-51 * (outer + inner)
+    rounding = ((abs(near) + 1) * far + 16) * 2.0**-51 * (outer + inner)
     return min(1.0, max(0.0, outer - inner) + rounding)
 
 

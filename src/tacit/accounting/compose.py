@@ -37,24 +37,25 @@ def cost(events: Event | Iterable[Event], *, delta: float = 0.0, method: Method 
     With `delta=0` events add up as they are stated. A positive delta buys a smaller epsilon: the answer's
     delta never exceeds it. `method="best"` takes the smallest epsilon of all methods that apply.
     """
-    asked = Budget(0, delta)
-    parts = _parts(events)
+    return _cost(_parts(events), Budget(0, delta), method)
+
+
+def _cost(parts: Parts, asked: Budget, method: Method = "best") -> Budget:
     if not parts:
         return Budget(0)
-    if method != "best":
-        if method not in _METHODS:
-            raise InvalidParameter(f"method must be one of best, {', '.join(_METHODS)}, got {method!r}.")
-        return _METHODS[method](parts, asked)
+    if method != "best" and method not in _METHODS:
+        raise InvalidParameter(f"method must be one of best, {', '.join(_METHODS)}, got {method!r}.")
     answers: list[Budget] = []
     reasons: list[str] = []
-    for compose in _METHODS.values():
+    for name, compose in _METHODS.items():
         try:
-            answers.append(compose(parts, asked))
+            answers += [compose(parts, asked)] if method in ("best", name) else []
         except (UnsupportedEvent, InvalidParameter) as error:
+            if method == name:
+                raise
             reasons.append(str(error))
-    answers = [answer for answer in answers if not delta or answer.exact_delta <= asked.exact_delta]
     if not answers:
-        raise UnsupportedEvent(f"no method can price these events at delta={delta}: {' '.join(reasons)}")
+        raise UnsupportedEvent(f"no method can price these events at delta={asked.delta}: {' '.join(reasons)}")
     return min(answers, key=lambda answer: answer.exact_epsilon)
 
 
@@ -79,13 +80,9 @@ def satisfies(event: Event, budget: Budget) -> bool:
         shift = shift if len(parts) == 1 and parts[0][1] == 1 else shift * (1 + 2.0**-40)
         return not budget.is_pure and gaussian_delta(rounded_down(budget.exact_epsilon), shift) <= budget.exact_delta
     try:
-        if _basic(parts, budget) <= budget:
-            return True
-    except (UnsupportedEvent, InvalidParameter):
-        pass
-    if budget.is_pure:
+        return _cost(parts, Budget._amount(Fraction(0), budget.exact_delta)) <= budget
+    except UnsupportedEvent:
         return False
-    return cost(event, delta=budget.delta) <= budget
 
 
 def renyi_to_epsilon(divergence: Fraction, order: float, delta: float) -> Fraction:
@@ -95,18 +92,25 @@ def renyi_to_epsilon(divergence: Fraction, order: float, delta: float) -> Fracti
 
 
 def _parts(events: Event | Iterable[Event]) -> Parts:
+    if not isinstance(events, dp_event.DpEvent | Iterable):
+        raise InvalidParameter(f"wanted an event or a list of events, got {type(events).__name__}.")
     listed = [events] if isinstance(events, dp_event.DpEvent) else list(events)
     return [part for event in listed for part in flatten(check_event(event))]
 
 
 def _basic(parts: Parts, asked: Budget) -> Budget:
-    return sum((point(event) * count for event, count in parts), Budget(0))
+    total = sum((point(event) * count for event, count in parts), Budget(0))
+    if not asked.is_pure and total.exact_delta > asked.exact_delta:
+        raise InvalidParameter(f"these events add up to delta={total.delta}, more than the {asked.delta} asked for.")
+    return total
 
 
 def _advanced(parts: Parts, asked: Budget) -> Budget:
     points = [(point(event), count) for event, count in parts]
     stated = sum((budget.exact_delta * count for budget, count in points), Fraction(0))
     spare = _spare(asked, stated)
+    if max(budget.exact_epsilon for budget, _ in points) > 100:
+        raise InvalidParameter("advanced composition is of no use for events with epsilon above 100.")
     squares = math.fsum(count * budget.epsilon**2 for budget, count in points)
     drift = math.fsum(count * budget.epsilon * math.expm1(budget.epsilon) for budget, count in points)
     epsilon = math.sqrt(2 * math.log(1 / spare) * squares) + drift
@@ -126,7 +130,7 @@ def _pld(parts: Parts, asked: Budget) -> Budget:
     _spare(asked, Fraction(0))
     composed = identity()
     for event, count in parts:
-        composed = composed.compose(loss_distribution(event).self_compose(count))
+        composed = composed.compose(loss_distribution(event, count))
     epsilon = composed.get_epsilon_for_delta(rounded_down(asked.exact_delta))
     if not math.isfinite(epsilon):
         raise InvalidParameter(f"these events fail with a larger probability than delta={asked.delta}.")

@@ -9,13 +9,14 @@ exceed twofold: pass their events through `from_add_or_remove_one` first.
 import json
 import math
 from collections.abc import Iterator
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import attr
+import numpy as np
 from dp_accounting import dp_event
 
-from tacit.budget import exact_number
+from tacit.budget import LARGEST_EPSILON
 from tacit.errors import InvalidParameter, UnsupportedEvent
 
 __all__ = [
@@ -50,10 +51,31 @@ class BoundedRangeDpEvent(dp_event.DpEvent):
     epsilon: float
 
 
-_POSITIVE = {"noise_multiplier", "standard_deviation", "mean"}
-_NON_NEGATIVE = {"epsilon", "rho", "xi"}
-_PROBABILITY = {"delta", "sampling_probability"}
-_COUNT = {"count", "num_buckets", "source_dataset_size", "sample_size", "sensitivity"}
+@dataclass(frozen=True)
+class _Limits:
+    """What a number in an event may be: the usual and the absurd are both refused here and nowhere else."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+
+_LIMITS = {
+    "noise_multiplier": _Limits(1e-6, 1e15),
+    "noise_parameter": _Limits(1e-15, 1e6),
+    "epsilon": _Limits(0, LARGEST_EPSILON),
+    "delta": _Limits(0, 1 - 2.0**-53),
+    "rho": _Limits(0, 1e6),
+    "xi": _Limits(0, 1e6),
+    "sampling_probability": _Limits(1e-15, 1),
+    "mean": _Limits(1e-15, 1e15),
+    "shape": _Limits(-1 + 2.0**-53, 1e6),
+    "count": _Limits(0, 10**18, whole=True),
+    "num_buckets": _Limits(1, 10**9, whole=True),
+    "sensitivity": _Limits(1, 10**9, whole=True),
+    "source_dataset_size": _Limits(1, 10**18, whole=True),
+    "sample_size": _Limits(1, 10**18, whole=True),
+}
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
@@ -77,34 +99,40 @@ _KNOWN: dict[str, type] = {
 
 def check_event(event: Event) -> Event:
     """Return the event if it is one that can be recorded and its numbers make sense."""
-    if _KNOWN.get(type(event).__name__) is not type(event):
+    kind = type(event).__name__
+    if _KNOWN.get(kind) is not type(event):
         raise UnsupportedEvent(
-            f"{type(event).__name__} is not an event that tacit can price; it prices {', '.join(_KNOWN)}. "
+            f"{kind} is not an event that tacit can price; it prices {', '.join(_KNOWN)}. "
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
-    for name, value in _fields(event).items():
+    fields = _fields(event)
+    for name, value in fields.items():
         if name == "event":
             check_event(value)
         elif name == "events":
-            for part in value:
-                check_event(part)
+            _check_events(kind, value)
         else:
-            _check_number(f"{type(event).__name__}.{name}", name, value)
+            _check_number(f"{kind}.{name}", _LIMITS[name], value)
+    if kind == "RandomizedResponseDpEvent" and fields["noise_parameter"] > 1:
+        raise InvalidParameter(f"{kind}.noise_parameter is a probability, got {fields['noise_parameter']!r}.")
+    if kind == "SampledWithoutReplacementDpEvent" and fields["sample_size"] > fields["source_dataset_size"]:
+        raise InvalidParameter(f"{kind}: the sample is larger than the data set.")
     return event
 
 
-def _check_number(where: str, name: str, value: object) -> None:
-    number = exact_number(where, value)
-    if name in _POSITIVE and number <= 0:
-        raise InvalidParameter(f"{where} must be positive, got {value!r}.")
-    if name in _NON_NEGATIVE and number < 0:
-        raise InvalidParameter(f"{where} must not be negative, got {value!r}.")
-    if (name in _PROBABILITY and not 0 <= number <= 1) or (name == "noise_parameter" and number <= 0):
-        raise InvalidParameter(f"{where} is out of range, got {value!r}.")
-    if name in _COUNT and (number.denominator != 1 or number < 0 or isinstance(value, float)):
-        raise InvalidParameter(f"{where} must be a whole number that is not negative, got {value!r}.")
-    if name == "shape" and not number > -1:
-        raise InvalidParameter(f"{where} must be above -1, got {value!r}.")
+def _check_events(kind: str, events: object) -> None:
+    # A generator would be empty by the time it is priced.
+    if not isinstance(events, list | tuple):
+        raise InvalidParameter(f"{kind}.events must be a list, got {type(events).__name__}.")
+    for part in events:
+        check_event(part)
+
+
+def _check_number(where: str, limits: _Limits, value: object) -> None:
+    kinds = (int, np.integer) if limits.whole else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not limits.low <= value <= limits.high:
+        wanted = "a whole number" if limits.whole else "a number"
+        raise InvalidParameter(f"{where} must be {wanted} from {limits.low:g} to {limits.high:g}.")
 
 
 def _fields(event: Event) -> dict[str, Any]:
@@ -138,7 +166,7 @@ def _to_plain(event: Event) -> dict[str, Any]:
         elif name == "events":
             plain[name] = [_to_plain(part) for part in value]
         else:
-            plain[name] = int(value) if name in _COUNT else float(value)
+            plain[name] = int(value) if _LIMITS[name].whole else float(value)
     return plain
 
 
@@ -182,8 +210,8 @@ def from_add_or_remove_one(event: Event) -> Event:
     if isinstance(event, dp_event.PoissonSampledDpEvent):
         return dp_event.PoissonSampledDpEvent(event.sampling_probability, from_add_or_remove_one(event.event))
     if isinstance(event, EpsilonDeltaDpEvent):
-        delta = (1 + math.exp(event.epsilon)) * event.delta * (1 + 2**-40)
-        return EpsilonDeltaDpEvent(float(2 * Fraction(event.epsilon)), min(1.0, delta))
+        delta = (1 + math.exp(min(event.epsilon, 700))) * event.delta * (1 + 2**-40)
+        return check_event(EpsilonDeltaDpEvent(2 * event.epsilon, delta))
     if isinstance(event, dp_event.NoOpDpEvent):
         return event
     raise UnsupportedEvent(

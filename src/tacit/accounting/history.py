@@ -58,8 +58,6 @@ class Entry:
     def from_content(cls, content: Mapping[str, Any], link: str) -> "Entry":
         """Build an entry from its stored content."""
         amount = Budget._amount(Fraction(content["epsilon"]), Fraction(content["delta"]))
-        if amount.exact_epsilon < 0 or amount.exact_delta < 0:
-            raise ValueError
         return cls(
             number=content["number"],
             time=content["time"],
@@ -106,6 +104,10 @@ class History:
 
     def with_amount(self, path: Path, amount: Budget) -> "History":
         """Return what the history would add up to with one more amount at the path."""
+        for depth, (name, part) in enumerate(path):
+            partition = self.partitions.get((path[:depth], name))
+            if partition is None or part not in partition.parts:
+                raise LedgerCorrupt(f"the ledger has no partition {name!r} with a part {part!r}: it was replaced.")
         amounts = {**self.amounts, path: self.amounts.get(path, Budget(0)) + amount}
         return History(self.count, self.head, amounts, self.partitions)
 
@@ -115,7 +117,7 @@ def _verified(content_text: str, link: str, head: str, number: int) -> Entry:
         content = json.loads(content_text)
         if digest(head, content) == link and content["number"] == number:
             return Entry.from_content(content, link)
-    except (ValueError, KeyError, TypeError, ZeroDivisionError, TacitError):
+    except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError, TacitError):
         pass
     raise LedgerCorrupt(
         f"entry {number} of the ledger does not match its hash: the history was damaged or changed. "

@@ -92,8 +92,9 @@ class Ledger:
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
             account, start = _read_terms(name, row.terms)
             ledger = cls(store, name, (), account, start)
-            entries = ledger._catch_up(connection)
-        if head is not None and head not in {start.head, *(entry.hash for entry in entries)}:
+            history, entries = ledger._verified(connection, start)
+        ledger._remember(history)
+        if head is not None and head not in [start.head, *(entry.hash for entry in entries)]:
             raise LedgerCorrupt(
                 f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
             )
@@ -122,42 +123,32 @@ class Ledger:
     @property
     def head(self) -> str:
         """The hash of the last entry; write it down elsewhere to notice a shortened history later."""
-        self._refresh()
-        return self._history.head
+        return self._current().head
 
     @property
     def spent(self) -> Budget:
         """What has been spent so far (in this part, if the handle is a part of a partition)."""
-        self._refresh()
-        return self._account.spent(self._history.total(self._path))
+        return self._account.spent(self._current().total(self._path))
 
     @property
     def remaining(self) -> Budget:
         """What can still be spent here: for a part this includes what its siblings have spent already."""
-        self._refresh()
-        spent = self._account.spent(self._history.total())
-        left = self.budget - spent
-        for depth in range(len(self._path)):
-            parent, (name, _) = self._path[:depth], self._path[depth]
-            parts = self._history.partitions[parent, name].parts
-            largest = Budget.largest([self._history.total((*parent, (name, part))) for part in parts])
-            left += largest - self._history.total(self._path[: depth + 1])
-        return left
+        return self._left(self._current())
 
     def entries(self) -> list[Entry]:
-        """Return the whole history, verified."""
+        """Return the whole history, verified from its first entry."""
         with self._store.reading() as connection:
-            row = self._row(connection)
-            start = _read_terms(self._name, row.terms)[1]
-            return start.extended(self._links(connection, 0))[1]
+            return self._verified(connection, _read_terms(self._name, self._row(connection).terms)[1])[1]
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
-        """Return what charging an event would add to `spent`, without charging it."""
-        self._refresh()
+        """Return by how much charging an event would raise what the whole account has spent; charge nothing.
+
+        In a part this is less than the event's own cost while other parts have spent more.
+        """
+        history = self._current()
         amount = self._account.charge(event, at)
-        after = self._account.spent(self._history.with_amount(self._path, amount).total())
-        before = self._account.spent(self._history.total())
-        return after - before if before <= after else Budget(0)
+        after = self._account.spent(history.with_amount(self._path, amount).total())
+        return after - self._account.spent(history.total())
 
     def spend(self, event: Event, *, label: str, at: Budget | None = None) -> Entry:
         """Charge an event, durably, or refuse and change nothing; return the entry.
@@ -169,11 +160,12 @@ class Ledger:
         text = event_to_json(event)
         amount = self._account.charge(event, at)
         with self._store.writing(self._name) as connection:
-            self._catch_up(connection)
-            after = self._history.with_amount(self._path, amount)
-            if not self._account.fits(after.total()):
-                raise BudgetExceeded(self._refusal(label, after))
-            return self._append(connection, label=label, amount=amount, event=text)
+            history, _ = self._verified(connection, self._history)
+            if not self._account.fits(history.with_amount(self._path, amount).total()):
+                raise BudgetExceeded(self._refusal(label, amount, history))
+            longer, entry = self._append(connection, history, label=label, amount=amount, event=text)
+        self._remember(longer)
+        return entry
 
     def partition(self, name: str, parts: Sequence[str], *, fixed_by: Literal["index", "key"]) -> "dict[str, Ledger]":
         """Return one handle for each disjoint part of the records; together they cost the largest part.
@@ -192,36 +184,41 @@ class Ledger:
                 f"fixed_by must be 'index' or 'key', got {fixed_by!r}. Parallel composition holds only if a "
                 "replaced record stays in its part."
             )
-        if isinstance(parts, str) or not parts or len(set(parts)) != len(parts):
-            raise InvalidParameter(f"parts must be one or more different names, got {parts!r}.")
+        if not isinstance(parts, list | tuple) or not parts:
+            raise InvalidParameter(f"parts must be a list of names, got {type(parts).__name__} that is not one.")
         for part in parts:
             _check_text("part", part)
+        if len(set(parts)) != len(parts):
+            raise InvalidParameter("parts must be different names, got one twice.")
         with self._store.writing(self._name) as connection:
-            self._catch_up(connection)
-            known = self._history.partitions.get((self._path, name))
+            history, _ = self._verified(connection, self._history)
+            known = history.partitions.get((self._path, name))
             if known is None:
-                self._append(connection, label=name, amount=Budget(0), parts=parts, fixed_by=fixed_by)
+                history, _ = self._append(
+                    connection, history, label=name, amount=Budget(0), parts=parts, fixed_by=fixed_by
+                )
             elif known != Partition(tuple(parts), fixed_by):
                 raise InvalidParameter(
-                    f"partition {name!r} exists, fixed by {known.fixed_by}, with the parts {', '.join(known.parts)}."
+                    f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
                 )
+        self._remember(history)
         return {
-            part: Ledger(self._store, self._name, (*self._path, (name, part)), self._account, self._history)
-            for part in parts
+            part: Ledger(self._store, self._name, (*self._path, (name, part)), self._account, history) for part in parts
         }
 
     def _append(
         self,
         connection: sa.Connection,
+        history: History,
         *,
         label: str,
         amount: Budget,
         event: str | None = None,
         parts: Sequence[str] = (),
         fixed_by: str | None = None,
-    ) -> Entry:
+    ) -> tuple[History, Entry]:
         content = {
-            "number": self._history.count + 1,
+            "number": history.count + 1,
             "time": datetime.now(UTC).isoformat(timespec="microseconds"),
             "label": label,
             "path": [list(step) for step in self._path],
@@ -231,17 +228,31 @@ class Ledger:
             "parts": list(parts),
             "fixed_by": fixed_by,
         }
-        text, link = json.dumps(content, sort_keys=True), digest(self._history.head, content)
-        history, (entry,) = self._history.extended([(text, link)])
-        connection.execute(sa.insert(ENTRY).values(account=self._name, number=history.count, content=text, hash=link))
-        connection.execute(
-            sa.update(ACCOUNT).where(ACCOUNT.c.name == self._name).values(count=history.count, head=link)
-        )
-        return entry
+        text, link = json.dumps(content, sort_keys=True), digest(history.head, content)
+        longer, (entry,) = history.extended([(text, link)])
+        connection.execute(sa.insert(ENTRY).values(account=self._name, number=longer.count, content=text, hash=link))
+        connection.execute(sa.update(ACCOUNT).where(ACCOUNT.c.name == self._name).values(count=longer.count, head=link))
+        return longer, entry
 
-    def _refresh(self) -> None:
+    def _current(self) -> History:
         with self._store.reading() as connection:
-            self._catch_up(connection)
+            history, _ = self._verified(connection, self._history)
+        self._remember(history)
+        return history
+
+    def _remember(self, history: History) -> None:
+        """Move this handle's memory forward; threads that share it may come in any order."""
+        if history.count > self._history.count:
+            self._history = history
+
+    def _left(self, history: History) -> Budget:
+        left = self.budget - self._account.spent(history.total())
+        for depth, (name, _) in enumerate(self._path):
+            parent = self._path[:depth]
+            parts = history.partitions[parent, name].parts
+            largest = Budget.largest([history.total((*parent, (name, part))) for part in parts])
+            left += largest - history.total(self._path[: depth + 1])
+        return left
 
     def _row(self, connection: sa.Connection) -> Any:
         row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == self._name)).first()
@@ -257,10 +268,9 @@ class Ledger:
         )
         return [(row.content, row.hash) for row in rows]
 
-    def _catch_up(self, connection: sa.Connection) -> list[Entry]:
-        """Verify what was added since this handle last looked, and that nothing it saw has gone."""
+    def _verified(self, connection: sa.Connection, seen: History) -> tuple[History, list[Entry]]:
+        """Verify what was added to a history seen earlier, and that nothing of it has gone."""
         row = self._row(connection)
-        seen = self._history
         last = connection.execute(
             sa.select(ENTRY.c.hash).where(ENTRY.c.account == self._name, ENTRY.c.number == seen.count)
         ).scalar()
@@ -270,14 +280,13 @@ class Ledger:
                 f"the history of account {self._name!r} at {self._store} was shortened or replaced. "
                 "Nothing was charged. Restore it from a backup; what was spent since must be charged again."
             )
-        self._history = history
-        return entries
+        return history, entries
 
-    def _refusal(self, label: str, after: History) -> str:
-        now, then = self._account.spent(self._history.total()), self._account.spent(after.total())
+    def _refusal(self, label: str, amount: Budget, history: History) -> str:
+        part = "".join(f", part {part!r} of {name!r}" for name, part in self._path)
         return (
-            f"{label!r} does not fit: it would bring account {self._name!r} from {now} spent to {then}, "
-            f"over its budget {self.budget} (replace-one neighbours). Nothing was charged. "
+            f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
+            f"{self.budget} (account {self._name!r}{part}; replace-one neighbours). Nothing was charged. "
             "Ask for less, or stop here: a spent budget cannot be refilled for the same records."
         )
 
@@ -316,7 +325,7 @@ def _read_terms(name: str, text: str) -> tuple[Account, History]:
         account = account_for(budget, terms["accountant"], terms.get("order"))
         if _terms(name, account) != terms:
             raise ValueError
-    except (ValueError, KeyError, TypeError, InvalidParameter) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise LedgerCorrupt(f"the terms of account {name!r} are damaged. Restore the ledger from a backup.") from error
     return account, History(0, digest("", terms))
 

@@ -17,12 +17,14 @@ from dp_accounting.rdp import RdpAccountant
 
 from tacit.accounting.events import BoundedRangeDpEvent, EpsilonDeltaDpEvent, Event, flatten
 from tacit.budget import Budget, exact_number
-from tacit.errors import UnsupportedEvent
+from tacit.errors import InvalidParameter, UnsupportedEvent
 
 __all__ = ["loss_distribution", "point", "renyi", "rounded_up"]
 
 _GRID = 10**18
 _OUTWARD = 1 + 2.0**-40
+_LARGEST_LOSS = 50
+_MOST_COPIES = 10**6
 
 
 def rounded_up(value: float) -> Fraction:
@@ -69,12 +71,18 @@ def renyi_of_point(budget: Budget, order: float) -> Budget:
     return Budget._amount(pure, budget.exact_delta)
 
 
-def loss_distribution(event: Event) -> pld.PrivacyLossDistribution:
-    """Return a privacy-loss distribution that dominates the event's, or refuse."""
+def loss_distribution(event: Event, count: int) -> pld.PrivacyLossDistribution:
+    """Return a privacy-loss distribution that dominates that of `count` such events, or refuse."""
+    if isinstance(event, dp_event.GaussianDpEvent):
+        # Gaussian releases are together one with less noise: no need to convolve.
+        event, count = dp_event.GaussianDpEvent(event.noise_multiplier / math.sqrt(count) / _OUTWARD), 1
     prices = _TABLE.get(type(event), _Prices())
-    if prices.loss is not None:
-        return prices.loss(event)
-    return _loss_of_point(point(event))
+    if (prices.point is not None and prices.point(event).exact_epsilon > _LARGEST_LOSS) or count > _MOST_COPIES:
+        raise InvalidParameter("privacy-loss distributions of so many or so costly events are too large to compute.")
+    if isinstance(event, dp_event.GaussianDpEvent) and event.noise_multiplier < 1 / _LARGEST_LOSS:
+        raise InvalidParameter("privacy-loss distributions of so little noise are too large to compute.")
+    losses = prices.loss(event) if prices.loss is not None else _loss_of_point(point(event))
+    return losses if count == 1 else losses.self_compose(count)
 
 
 def _loss_of_point(budget: Budget) -> pld.PrivacyLossDistribution:
@@ -84,22 +92,28 @@ def _loss_of_point(budget: Budget) -> pld.PrivacyLossDistribution:
 
 def _renyi_of_pure(epsilon: float, order: float) -> float:
     """Randomized response has the largest divergence of all epsilon-private mechanisms at every order."""
-    smaller = -math.log1p(math.exp(epsilon))
-    larger = smaller + epsilon
-    terms = order * larger + (1 - order) * smaller, order * smaller + (1 - order) * larger
-    return max(0.0, _log_sum(*terms) / (order - 1))
-
-
-def _log_sum(first: float, second: float) -> float:
-    high, low = max(first, second), min(first, second)
-    return high + math.log1p(math.exp(low - high))
+    larger = -math.log1p(math.exp(-epsilon))
+    smaller = larger - epsilon
+    return _divergence(epsilon, order, order * larger + (1 - order) * smaller, order * smaller + (1 - order) * larger)
 
 
 def _renyi_of_laplace(event: Any, order: float) -> float:
     epsilon = 1 / event.noise_multiplier
     near = math.log(order / (2 * order - 1)) + (order - 1) * epsilon
     far = math.log((order - 1) / (2 * order - 1)) - order * epsilon
-    return max(0.0, _log_sum(near, far) / (order - 1))
+    return _divergence(epsilon, order, near, far)
+
+
+def _divergence(epsilon: float, order: float, first: float, second: float) -> float:
+    """Return log(e^first + e^second)/(order - 1), rounded up, or a simpler bound where that is smaller.
+
+    Every epsilon-private mechanism has a divergence of at most order epsilon^2/2 (Bun and Steinke 2016), which
+    is close for small epsilon, where the logarithm loses all its digits.
+    """
+    high, low = max(first, second), min(first, second)
+    logarithm = high + math.log1p(math.exp(low - high))
+    rounding = (1 + abs(first) + abs(second) + order) * 2.0**-48
+    return min(order * epsilon * epsilon / 2, (max(0.0, logarithm) + rounding) / (order - 1), epsilon)
 
 
 def _renyi_of_bounded_range(event: Any, order: float) -> float:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from tacit.errors import (
     InvalidParameter,
     LedgerBusy,
     LedgerCorrupt,
+    LedgerError,
     LedgerForeign,
     LedgerMissing,
     LedgerVersion,
@@ -38,6 +39,9 @@ _POSTGRESQL = {
     False: (f"SET LOCAL lock_timeout = '{_WAIT_SECONDS}s'", "SET LOCAL synchronous_commit = on"),
     True: ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",),
 }
+
+# Creating tables and accounts is done by one process at a time; SQLite has one writer in any case.
+_LOCK_ALL = "SELECT pg_advisory_xact_lock(7461636974)"
 
 _TABLES = sa.MetaData()
 LEDGER = sa.Table("tacit_ledger", _TABLES, sa.Column("version", sa.Integer, nullable=False))
@@ -71,16 +75,17 @@ class Store:
         """Read an address: "sqlite:///file.db" (made absolute) or "postgresql://user@host/database"."""
         try:
             url = sa.make_url(address)
-        except (ArgumentError, AttributeError) as error:
+        except (ArgumentError, AttributeError, ValueError) as error:
             raise InvalidParameter(
                 'a ledger\'s address looks like "sqlite:///hospital.db" or "postgresql://user@host/database", '
                 f"got {type(address).__name__} that is not one."
             ) from error
         backend = url.get_backend_name()
         if backend == "sqlite":
-            if url.database in (None, "", ":memory:") or "mode=memory" in str(url.database):
+            database = url.database or ""
+            if database in ("", ":memory:") or "mode=memory" in database or "\0" in database:
                 raise InvalidParameter("a ledger must survive the process: give a file, sqlite:///hospital.db.")
-            return cls(sa.URL.create("sqlite", database=os.path.abspath(str(url.database))))
+            return cls(sa.URL.create("sqlite", database=os.path.abspath(database)))
         if backend == "postgresql":
             return cls(url if "+" in url.drivername else url.set(drivername="postgresql+psycopg"))
         raise InvalidParameter(f"a ledger lives in SQLite or PostgreSQL, got {backend!r}.")
@@ -90,7 +95,8 @@ class Store:
         return self.url.get_backend_name() == "sqlite"
 
     def __str__(self) -> str:
-        return self.url.render_as_string(hide_password=True)
+        # The query part of an address may hold a password too.
+        return self.url.set(query={}).render_as_string(hide_password=True)
 
     def prepare(self) -> None:
         """Create the tables where they are missing; refuse a file or database that holds something else."""
@@ -98,8 +104,7 @@ class Store:
             _make_file(self._path)
         with self._begin() as connection:
             if not self._is_file:
-                # Two processes may prepare one server at once; creating tables is not atomic by itself.
-                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7461636974)")
+                connection.exec_driver_sql(_LOCK_ALL)
             present = set(sa.inspect(connection).get_table_names())
             if self._is_file and present - set(_TABLES.tables):
                 raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
@@ -114,8 +119,10 @@ class Store:
         self._check_file()
         with self._begin() as connection:
             self._check_version(connection)
-            if account is not None and not self._is_file:
+            if not self._is_file and account is not None:
                 connection.execute(sa.select(ACCOUNT.c.name).where(ACCOUNT.c.name == account).with_for_update())
+            elif not self._is_file:
+                connection.exec_driver_sql(_LOCK_ALL)
             yield connection
 
     @contextmanager
@@ -137,10 +144,12 @@ class Store:
     def _check_version(self, connection: sa.Connection) -> None:
         if not sa.inspect(connection).has_table(LEDGER.name):
             raise LedgerForeign(f"{self} is a database, but not a tacit ledger. Nothing was changed.")
-        version = connection.execute(sa.select(LEDGER.c.version)).scalar()
-        if version is None or version > VERSION:
+        versions = connection.execute(sa.select(LEDGER.c.version)).scalars().all()
+        if len(versions) != 1 or not isinstance(versions[0], int) or versions[0] < 1:
+            raise LedgerCorrupt(f"{self} does not say which format it has. Restore it from a backup.")
+        if versions[0] > VERSION:
             raise LedgerVersion(
-                f"{self} was written by a newer tacit (format {version}, this one reads {VERSION}). "
+                f"{self} was written by a newer tacit (format {versions[0]}, this one reads {VERSION}). "
                 "Nothing was changed. Upgrade tacit."
             )
 
@@ -182,18 +191,37 @@ def _translated(where: str) -> Iterator[None]:
     """Turn a database's errors into ledger errors."""
     try:
         yield
-    except NoSuchModuleError as error:
-        raise InvalidParameter(f"no driver for {where}.") from error
     except ModuleNotFoundError as error:
         raise InvalidParameter(f"{where} needs a driver: pip install 'tacit[postgres]'.") from error
+    except NoSuchModuleError as error:
+        raise InvalidParameter(f"there is no driver for {where}.") from error
     except DBAPIError as error:
-        text = str(error.orig).lower()
-        if "locked" in text or "lock timeout" in text or "busy" in text:
-            raise LedgerBusy(f"{where} was locked by another process for too long. Nothing was charged.") from error
-        if "not a database" in text:
-            raise LedgerForeign(f"{where} is not a database. Nothing was changed.") from error
-        if "malformed" in text or "corrupt" in text:
-            raise LedgerCorrupt(f"{where} is damaged: {error.orig}. Restore it from a backup.") from error
-        if isinstance(error, OperationalError):
-            raise LedgerMissing(f"cannot use the ledger at {where}: {error.orig}") from error
-        raise LedgerCorrupt(f"{where} does not look like a ledger inside: {error.orig}") from error
+        kind, says = _REASONS.get(_code(error.orig), (LedgerError, "cannot be used"))
+        raise kind(f"the ledger at {where} {says}: {error.orig}") from error
+
+
+def _code(error: object) -> object:
+    """Return what the driver says went wrong: SQLite's primary error code, or PostgreSQL's SQLSTATE."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 1) & 0xFF
+    return getattr(error, "sqlstate", None)
+
+
+_BUSY = (LedgerBusy, "was locked by others for too long, nothing was charged")
+_DAMAGED = (LedgerCorrupt, "is damaged or not a ledger inside; restore it from a backup")
+_UNREACHABLE = (LedgerMissing, "cannot be reached")
+_REASONS: dict[object, tuple[type[LedgerError], str]] = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    "55P03": _BUSY,  # lock not available
+    "40001": _BUSY,  # serialization failure
+    "40P01": _BUSY,  # deadlock
+    sqlite3.SQLITE_NOTADB: (LedgerForeign, "is not a database, nothing was changed"),
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_ERROR: _DAMAGED,
+    "42P01": _DAMAGED,  # undefined table
+    "42703": _DAMAGED,  # undefined column
+    sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
+    None: _UNREACHABLE,  # PostgreSQL refused the connection
+    "3D000": _UNREACHABLE,  # no such database
+}

@@ -13,7 +13,14 @@ from tacit import noise
 from tacit.accounting.events import BoundedRangeDpEvent, Event
 from tacit.budget import Budget, exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
+from tacit.mechanisms.mechanism import (
+    Mechanism,
+    checked_sensitivity,
+    checked_whole,
+    numeric,
+    pure_part,
+    typed_below,
+)
 from tacit.noise import Source
 
 __all__ = ["Exponential"]
@@ -47,19 +54,17 @@ class Exponential(Mechanism[ArrayLike, int]):
         weights: ArrayLike | None = None,
     ) -> "Exponential":
         """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        pure = Budget._amount(checked_budget(budget).exact_epsilon, Fraction(0))
-        listed = None if weights is None else tuple(np.asarray(weights, dtype=np.float64).ravel().tolist())
-        return cls(pure, sensitivity, candidates, listed)
+        listed = None if weights is None else tuple(numeric("weights", weights).ravel().tolist())
+        return cls(budget, sensitivity, candidates, listed)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", pure_part(self.budget))
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
-        count = self.candidates
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise InvalidParameter(f"candidates must be how many there are, a whole number from 1, got {count!r}.")
+        object.__setattr__(self, "candidates", checked_whole("candidates", self.candidates))
         if self.weights is not None and (
-            len(self.weights) != count or not all(0 < weight < math.inf for weight in self.weights)
+            len(self.weights) != self.candidates or not all(0 < weight < math.inf for weight in self.weights)
         ):
-            raise InvalidParameter(f"weights must be {count} positive numbers, one for each candidate.")
+            raise InvalidParameter(f"weights must be {self.candidates} positive numbers, one for each candidate.")
         if exact_number("epsilon", self.event.epsilon) <= _SCORE_ERROR:
             raise InvalidParameter(f"epsilon must be above {float(_SCORE_ERROR):.1g} to choose, got {self.budget}.")
 
@@ -81,20 +86,16 @@ class Exponential(Mechanism[ArrayLike, int]):
 
     def check(self, value: ArrayLike) -> NDArray[np.float64]:
         """Return the scores as floats; refuse another number of them or any that is not finite."""
-        try:
-            scores = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameter("the scores are not numeric.") from None
+        scores = numeric("the scores", value)
         if scores.shape != (self.candidates,):
             raise InvalidParameter(f"wanted {self.candidates} scores, got an array of shape {scores.shape}.")
-        if not np.all(np.abs(scores) < 1e300):
-            raise InvalidParameter("the scores are not finite. Scores must be bounded functions of the records.")
         return scores
 
     def randomise(self, value: ArrayLike, source: Source) -> int:
         """Return the index of the chosen candidate."""
         scores = np.asarray(value, dtype=np.float64)
-        logits = (scores - scores.max()) * self.rate
+        with np.errstate(over="ignore"):  # a score at minus infinity is one that cannot win
+            logits = (scores - scores.max()) * self.rate
         if self.weights is not None:
             logits += np.log(self.weights)
         return int(np.argmax(logits + noise.gumbel(source, self.candidates)))

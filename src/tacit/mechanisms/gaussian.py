@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import final
 
@@ -13,7 +14,7 @@ from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, checked_budget
+from tacit.mechanisms.mechanism import AdditiveNoise, checked_confidence
 from tacit.noise import Integers, Source, gaussian_error, power_of_two_below
 
 __all__ = ["Gaussian"]
@@ -33,18 +34,34 @@ class Gaussian(AdditiveNoise):
     Reference: gaussian.md (Balle and Wang 2018; on a grid).
     """
 
+    is_pure = False
+
     @classmethod
     def for_budget(cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()) -> "Gaussian":
         """Calibrate to a budget with delta > 0."""
-        mechanism = cls(checked_budget(budget), sensitivity, shape)  # type: ignore[arg-type]
-        _ = mechanism.units  # refuse what cannot be calibrated now rather than at the release
-        return mechanism
+        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
 
     @cached_property
     def noise_multiplier(self) -> float:
-        """Noise over sensitivity that the budget calls for, with room for the neglected events."""
-        inside = Budget._amount(self.budget.exact_epsilon, self.budget.exact_delta * (2**30 - 1) / 2**30)
-        return _ROUNDING / min(gaussian_shift(inside), _LARGEST_SHIFT)
+        """Noise over sensitivity that is promised: what ideal Gaussian noise needs for the budget."""
+        return _ROUNDING / min(gaussian_shift(self._inside(0.0)), _LARGEST_SHIFT)
+
+    @cached_property
+    def drawn_multiplier(self) -> float:
+        """Noise over sensitivity that is drawn: more than promised, to pay for the errors of drawing it."""
+        error = gaussian_error(self.dimension)
+        shift = 1 / self.noise_multiplier
+        renyi = shift * shift - 22 * error
+        if renyi <= shift * shift / 2 or self.budget.exact_epsilon <= 4 * error:
+            raise InvalidParameter(
+                f"{self.budget} is too small to certify for {self.dimension} numbers at once. Release fewer."
+            )
+        return max(1 / math.sqrt(renyi), 1 / gaussian_shift(self._inside(error))) * _ROUNDING
+
+    def _inside(self, error: float) -> Budget:
+        """The budget less what a relative error of all probabilities, and the neglected events, may cost."""
+        delta = self.budget.exact_delta * Fraction(1 - 2.0**-30) / (1 + 2 * Fraction(error))
+        return Budget._amount(self.budget.exact_epsilon - 2 * Fraction(error), delta)
 
     @cached_property
     def event(self) -> Event:
@@ -56,18 +73,13 @@ class Gaussian(AdditiveNoise):
         """Fine enough that rounding the value and the noise is invisible, but never too fine to count."""
         ideal = self.sensitivity * self.noise_multiplier
         fine = min(self.sensitivity * 2.0**-20 / math.sqrt(self.dimension), ideal * 2.0**-26)
-        return power_of_two_below(max(fine, ideal * 2.0**-43))
+        return power_of_two_below(max(fine, ideal * 2.0**-42))
 
     @cached_property
     def units(self) -> float:
         """The standard deviation of the noise in grid units."""
         moved = float(self.exact_sensitivity) / self.grid + math.sqrt(self.dimension)
-        inexact = 16 * gaussian_error(self.dimension) * max(1.0, self.noise_multiplier) ** 2
-        if inexact > 0.5:
-            raise InvalidParameter(
-                f"{self.budget} is too small to certify for {self.dimension} numbers at once. Release fewer."
-            )
-        return moved * self.noise_multiplier * (1 + inexact) * _ROUNDING
+        return moved * self.drawn_multiplier * _ROUNDING
 
     @property
     def standard_deviation(self) -> float:
@@ -76,9 +88,7 @@ class Gaussian(AdditiveNoise):
 
     def error(self, confidence: float = 0.95) -> float:
         """Return what the noise in one coordinate stays below with this confidence."""
-        if not 0 < confidence < 1:
-            raise InvalidParameter(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-        return self.standard_deviation * float(ndtri((1 + confidence) / 2))
+        return self.standard_deviation * float(ndtri((1 + checked_confidence(confidence)) / 2))
 
     def noise(self, source: Source) -> Integers:
         """Draw the noise, flat, counted in grid units."""

@@ -12,7 +12,7 @@ from tacit import noise
 from tacit.accounting.events import Event
 from tacit.budget import Budget, exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, checked_budget
+from tacit.mechanisms.mechanism import AdditiveNoise, checked_confidence
 from tacit.noise import LAPLACE_ERROR, Integers, Source, power_of_two_below
 
 __all__ = ["Laplace", "laplace_units"]
@@ -28,15 +28,12 @@ class Laplace(AdditiveNoise):
     Reference: laplace.md (Dwork, McSherry, Nissim and Smith 2006; on a grid).
     """
 
+    is_pure = True
+
     @classmethod
     def for_budget(cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()) -> "Laplace":
         """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        epsilon = checked_budget(budget).exact_epsilon
-        if epsilon == 0:
-            raise InvalidParameter(f"Laplace noise needs epsilon > 0, got {budget}.")
-        mechanism = cls(Budget._amount(epsilon, Fraction(0)), sensitivity, shape)  # type: ignore[arg-type]
-        _ = mechanism.units  # refuse what cannot be calibrated now rather than at the release
-        return mechanism
+        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
 
     @cached_property
     def event(self) -> Event:
@@ -49,7 +46,7 @@ class Laplace(AdditiveNoise):
     @cached_property
     def grid(self) -> float:
         """A millionth of the sensitivity, shared by the coordinates, but never too fine for the noise."""
-        finest = self.sensitivity / self.budget.epsilon * 2.0**-43
+        finest = self.sensitivity / self.budget.epsilon * 2.0**-42
         return power_of_two_below(max(self.sensitivity * 2.0**-20 / self.dimension, finest))
 
     @cached_property
@@ -74,9 +71,7 @@ class Laplace(AdditiveNoise):
 
     def error(self, confidence: float = 0.95) -> float:
         """Return what the noise in one coordinate stays below with this confidence."""
-        if not 0 < confidence < 1:
-            raise InvalidParameter(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-        return -self.scale * math.log1p(-confidence)
+        return -self.scale * math.log1p(-checked_confidence(confidence))
 
     def noise(self, source: Source) -> Integers:
         """Draw the noise, flat, counted in grid units."""

@@ -4,17 +4,27 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget, exact_number, finite_number
 from tacit.errors import InvalidParameter
-from tacit.noise import Integers, Source, add_on_grid
+from tacit.noise import LARGEST_SCALE, Integers, Source, add_on_grid
 
-__all__ = ["AdditiveNoise", "Mechanism", "checked_budget", "checked_sensitivity", "typed_below"]
+__all__ = [
+    "AdditiveNoise",
+    "Mechanism",
+    "checked_budget",
+    "checked_confidence",
+    "checked_sensitivity",
+    "checked_whole",
+    "numeric",
+    "pure_part",
+    "typed_below",
+]
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer", covariant=True)
@@ -57,14 +67,28 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
     sensitivity: float
     shape: tuple[int, ...]
 
+    is_pure: ClassVar[bool]
+    """Whether the guarantee has no delta; one in the budget is then left unused and not charged."""
+
     def __post_init__(self) -> None:
+        budget = pure_part(self.budget) if self.is_pure else checked_budget(self.budget)
+        object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         object.__setattr__(self, "shape", _checked_shape(self.shape))
+        if self.units > LARGEST_SCALE:
+            raise InvalidParameter(
+                f"{self.budget} is too small to certify for {self.dimension} numbers at once. Release fewer."
+            )
 
     @property
     @abstractmethod
     def grid(self) -> float:
         """The power of two that every answer is a multiple of."""
+
+    @property
+    @abstractmethod
+    def units(self) -> float:
+        """The scale of the noise in grid units."""
 
     @property
     @abstractmethod
@@ -92,17 +116,12 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
 
     def check(self, value: ArrayLike) -> NDArray[np.float64]:
         """Return the value as floats; refuse another shape or anything that is not a finite number."""
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameter("the value to release is not numeric.") from None
+        array = numeric("the value to release", value)
         if array.shape != self.shape:
             raise InvalidParameter(
                 f"the value to release has shape {array.shape}, but the mechanism was calibrated for {self.shape}. "
                 "Give the shape to for_budget(...)."
             )
-        if not np.all(np.isfinite(array)):
-            raise InvalidParameter("the value to release is not finite. Clip records before summing them.")
         return array
 
     def randomise(self, value: ArrayLike, source: Source) -> "float | NDArray[np.float64]":
@@ -116,20 +135,55 @@ def checked_budget(budget: Budget) -> Budget:
     """Return a budget that noise can be calibrated to."""
     if not isinstance(budget, Budget):
         raise InvalidParameter(f"budget must be a Budget such as Budget(1.0), got {type(budget).__name__}.")
-    if budget.exact_epsilon == 0 and budget.is_pure:
+    if not budget:
         raise InvalidParameter("epsilon must be above 0: with none, only noise could be released.")
     return budget
 
 
+def pure_part(budget: Budget) -> Budget:
+    """Return the budget without its delta."""
+    pure = Budget._amount(checked_budget(budget).exact_epsilon, Fraction(0))
+    return checked_budget(pure)
+
+
 def checked_sensitivity(sensitivity: float) -> float:
     """Return the sensitivity as a float; refuse what cannot be one."""
-    number = float(exact_number("sensitivity", sensitivity))
+    number = finite_number("sensitivity", sensitivity)
     if not 1e-100 <= number <= 1e100:
         raise InvalidParameter(
             f"sensitivity must be positive and between 1e-100 and 1e100, got {sensitivity!r}. It is the most "
             "that replacing one record can change the value."
         )
     return number
+
+
+def checked_confidence(confidence: float) -> float:
+    """Return the confidence as a float strictly between 0 and 1."""
+    number = finite_number("confidence", confidence)
+    if not 0 < number < 1:
+        raise InvalidParameter(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    return number
+
+
+def checked_whole(what: str, number: int) -> int:
+    """Return a whole number from 1 to 2^32."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= 2**32:
+        raise InvalidParameter(
+            f"{what} must be a whole number from 1 to 2^32, got {type(number).__name__} that is not."
+        )
+    return int(number)
+
+
+def numeric(what: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return finite floats, or refuse without quoting any of them."""
+    try:
+        array = np.asarray(value)
+        array = array.astype(np.float64) if array.dtype.kind in "biufO" else np.full((), np.nan)
+    except (TypeError, ValueError, OverflowError):
+        array = np.full((), np.nan)
+    if not np.all(np.isfinite(array)):
+        raise InvalidParameter(f"{what} must be finite numbers. Clip records before adding them up.")
+    return array
 
 
 def typed_below(value: Fraction) -> float:
@@ -141,9 +195,7 @@ def typed_below(value: Fraction) -> float:
 
 
 def _checked_shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if any(isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1 for size in sizes):
-        raise InvalidParameter(f"shape must be positive whole numbers, got {shape!r}; leave it out for one number.")
-    if math.prod(sizes) > 2**32:
-        raise InvalidParameter(f"shape {shape!r} has too many numbers for one release.")
-    return tuple(int(size) for size in sizes)
+    listed = shape if isinstance(shape, tuple | list) else (shape,)
+    sizes = tuple(checked_whole("each size in shape", size) for size in listed)
+    checked_whole("the number of values", math.prod(sizes))
+    return sizes

@@ -1,21 +1,27 @@
 """The sparse vector technique: which of a stream of queries lie above a threshold, paying for hits only."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import NoReturn, final
 
 import numpy as np
 
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget, exact_number, finite_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
-from tacit.noise import Source, add_on_grid, power_of_two_below
+from tacit.mechanisms.mechanism import (
+    Mechanism,
+    checked_sensitivity,
+    checked_whole,
+    numeric,
+    pure_part,
+    typed_below,
+)
+from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
 
 __all__ = ["SparseVector"]
 
@@ -39,16 +45,15 @@ class SparseVector(Mechanism[Iterable[float], tuple[bool, ...]]):
     @classmethod
     def for_budget(cls, budget: Budget, sensitivity: float = 1.0, *, threshold: float, hits: int = 1) -> "SparseVector":
         """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        pure = Budget._amount(checked_budget(budget).exact_epsilon, Fraction(0))
-        mechanism = cls(pure, sensitivity, threshold, hits)
-        _ = mechanism.units  # refuse what cannot be calibrated now rather than at the release
-        return mechanism
+        return cls(budget, sensitivity, threshold, hits)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", pure_part(self.budget))
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
-        object.__setattr__(self, "threshold", float(exact_number("threshold", self.threshold)))
-        if isinstance(self.hits, bool) or not isinstance(self.hits, int | np.integer) or self.hits < 1:
-            raise InvalidParameter(f"hits must be a whole number from 1, got {self.hits!r}.")
+        object.__setattr__(self, "threshold", finite_number("threshold", self.threshold))
+        object.__setattr__(self, "hits", checked_whole("hits", self.hits))
+        if max(self.units) > LARGEST_SCALE:
+            raise InvalidParameter(f"{self.budget} is too small to certify for {self.hits} hits. Ask for fewer.")
 
     @cached_property
     def event(self) -> Event:
@@ -58,7 +63,7 @@ class SparseVector(Mechanism[Iterable[float], tuple[bool, ...]]):
     @cached_property
     def grid(self) -> float:
         """The power of two that values are compared in."""
-        finest = self.sensitivity * self.hits / max(self.budget.epsilon, 2.0**-300) * 2.0**-40
+        finest = self.sensitivity * self.hits / self.budget.epsilon * 2.0**-40
         return power_of_two_below(max(self.sensitivity * 2.0**-20, finest))
 
     @cached_property
@@ -87,10 +92,9 @@ class SparseVector(Mechanism[Iterable[float], tuple[bool, ...]]):
     def check(self, value: Iterable[float]) -> Iterable[float]:
         """Return the queries; a list is checked at once, a generator as it goes."""
         if isinstance(value, list | tuple | np.ndarray):
-            return [_number(query) for query in value]
-        if not isinstance(value, Iterable) or isinstance(value, str | bytes):
-            raise InvalidParameter("the queries must be numbers: a list, an array or a generator of them.")
-        return value
+            queries = numeric("the queries' values", value)
+            return [float(query) for query in queries] if queries.ndim == 1 else _refused()
+        return value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else _refused()
 
     def randomise(self, value: Iterable[float], source: Source) -> tuple[bool, ...]:
         """Return one answer for each query asked, the last one being the last hit unless they ran out."""
@@ -110,7 +114,9 @@ class SparseVector(Mechanism[Iterable[float], tuple[bool, ...]]):
 
 
 def _number(query: float) -> float:
-    number = float(query)
-    if not math.isfinite(number):
-        raise InvalidParameter("a query's value is not finite. Queries must be bounded functions of the records.")
-    return number
+    number = numeric("a query's value", query)
+    return float(number) if number.ndim == 0 else _refused()
+
+
+def _refused() -> NoReturn:
+    raise InvalidParameter("the queries must be numbers: a list, a column or a generator of them.")

@@ -10,7 +10,7 @@ from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
 from tacit.budget import Budget, exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, checked_budget, typed_below
+from tacit.mechanisms.mechanism import AdditiveNoise, typed_below
 from tacit.noise import Integers, Source, power_of_two_below, spherical_error
 
 __all__ = ["SphericalLaplace"]
@@ -26,17 +26,14 @@ class SphericalLaplace(AdditiveNoise):
     Reference: spherical.md (Chaudhuri and Monteleoni 2008; on a grid).
     """
 
+    is_pure = True
+
     @classmethod
     def for_budget(
         cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()
     ) -> "SphericalLaplace":
         """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        epsilon = checked_budget(budget).exact_epsilon
-        if epsilon == 0:
-            raise InvalidParameter(f"spherical Laplace noise needs epsilon > 0, got {budget}.")
-        mechanism = cls(Budget._amount(epsilon, Fraction(0)), sensitivity, shape)  # type: ignore[arg-type]
-        _ = mechanism.units  # refuse what cannot be calibrated now rather than at the release
-        return mechanism
+        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
 
     @cached_property
     def event(self) -> Event:

@@ -1,0 +1,40 @@
+# Every target makes .venv and installs what it needs by itself; continuous integration calls them verbatim.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help demo test check stats bench docs clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[cli,postgres]' \
+	  --requirement requirements-dev.txt
+	@touch $@
+
+demo: .venv/installed ## the main job on real records, with a picture
+	$(BIN)/tacit demo --output demo
+
+test: check ## everything that must hold
+	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term:skip-covered
+
+check: .venv/installed ## style, types, import order, proof fingerprints
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/check_proofs.py
+
+stats: .venv/installed ## the statistical tests with ten times the sample
+	TACIT_STATS_FACTOR=10 $(BIN)/python -m pytest --numprocesses 2 -m stats
+
+bench: .venv/installed ## speed and accuracy side by side with peers
+	$(BIN)/python benchmarks/noise.py
+
+docs: .venv/installed ## the documentation as pages in site/
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## remove what was made
+	rm -rf .venv demo site .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,18 @@
+"""The `tacit` command and its subcommands."""
+
+import typer
+
+from tacit.cli.demo import demo
+from tacit.cli.ledger import app as ledger
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="tacit",
+    help="Learn from records; repeat none of them. Guarantees are for replace-one neighbours with public n.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.add_typer(ledger, name="ledger")

@@ -1,0 +1,132 @@
+"""Records into the unit ball, by declared facts alone.
+
+The defaults (numbers in [-1, 1], the constant inside the row, rows scaled to norm 1) were chosen among some thirty
+ways to code records by their accuracy on Adult, Diabetes 130, CoverType and KDD99. So no figure measured on these
+four sets is an unbiased estimate of what the defaults do elsewhere.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from tacit.data.bounded import BoundedRows
+from tacit.data.frames import read_columns
+from tacit.data.schema import Schema
+from tacit.data.values import AnyArray, FloatArray
+from tacit.errors import InvalidParameter
+
+__all__ = ["PublicEncoder"]
+
+_CONSTANT = "(constant)"
+# Rounding moves a row's norm by a few units of 2^-53 per column; this keeps the true norm, and any
+# computed one, at or below 1 for up to some hundred thousand columns.
+_MARGIN = 1.0 - 2.0**-36
+_SHORTEST = 1e-100
+
+
+@final
+class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Map every record into the unit ball, by the schema alone; nothing is learned from data.
+
+    Each column becomes a block of norm at most 1 (`tacit.data.columns`), a constant 1 is appended, and the
+    row is brought to a norm of at most 1 by `norm`:
+
+    - `"scale"` (the default) divides each row by its own norm. Next to the constant this changes no linear
+      classifier: w.x + b > 0 says the same before and after a division of (x, 1) by a positive number.
+    - `"bound"` divides all rows by the largest norm that the schema allows, the same for every record: use
+      it for regression, where the division of single rows would change the model.
+
+    The constant takes the place of an intercept, at a far smaller price in noise than a 1 appended to rows
+    of norm 1. `constant=False` leaves it out; rows of few numbers should then not be scaled one by one.
+
+    Guarantee: every row has an L2 norm of at most `data_norm` = 1, whatever the record holds, and depends on
+    that record and the schema only.
+    Assumes: the schema was declared without a look at the records.
+    Reference: the guarantee holds by construction; how the defaults were chosen is said at the head of this module.
+
+    Rows come as `BoundedRows`, which tell an estimator behind the encoder that norm. Other containers
+    (`set_output`) cannot: the estimator then needs `data_norm=encoder.data_norm`.
+    """
+
+    def __init__(self, schema: Schema, *, norm: Literal["scale", "bound"] = "scale", constant: bool = True) -> None:
+        self.schema = schema
+        self.norm = norm
+        self.constant = constant
+
+    @property
+    def data_norm(self) -> float:
+        """The L2 norm that no encoded row exceeds."""
+        return 1.0
+
+    def fit(self, X: object, y: object = None) -> Self:
+        """Check the parameters and that the declared columns are there; nothing else is looked at."""
+        self._read(X)
+        self.n_features_in_ = len(self.schema.inputs)
+        self.feature_names_in_ = np.array(self.schema.inputs, dtype=object)
+        return self
+
+    def transform(self, X: object) -> BoundedRows:
+        """Encode a table, or rows in the order of `schema.inputs`; works before `fit` too."""
+        columns = self._read(X)
+        rows = np.empty((len(columns[0]), len(self.get_feature_names_out())))
+        squares = np.zeros(len(rows))
+        end = 0
+        for block in self._blocks(columns):
+            start, end = end, end + block.shape[1]
+            rows[:, start:end] = block
+            # A block is one number or zeros and a single one: its sum of squares is the same in any order.
+            squares += np.square(block).sum(axis=1)
+        if self.norm == "bound":
+            squares[:] = len(columns) + self.constant
+        rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
+        return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant)
+
+    def get_feature_names_out(self, input_features: object = None) -> AnyArray:
+        """Name the encoded columns; the declared names are used whatever `input_features` says."""
+        self._check()
+        return np.array(self._outputs(), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        return tags
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
+        if not isinstance(self.schema, Schema) or not self.schema.features:
+            raise InvalidParameter(
+                f"schema must be a tacit.Schema with at least one column to encode, got {type(self.schema).__name__}."
+            )
+        if self.norm not in ("scale", "bound"):
+            raise InvalidParameter(f'norm must be "scale" or "bound", got {self.norm!r}.')
+        if not isinstance(self.constant, bool):
+            raise InvalidParameter(f"constant must be True or False, got {self.constant!r}.")
+        name, times = Counter(self._outputs()).most_common(1)[0]
+        if times > 1:
+            raise InvalidParameter(f"encoded columns must have different names, got {name!r} twice. Rename a column.")
+
+    def _outputs(self) -> list[str]:
+        """Name the encoded columns, the constant last."""
+        columns = self.schema.columns
+        names = [output for name in self.schema.features for output in columns[name].outputs(name)]
+        return [*names, _CONSTANT] if self.constant else names
+
+    def _read(self, X: object) -> list[AnyArray]:
+        """Return the columns to encode."""
+        self._check()
+        return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
+
+    def _blocks(self, columns: list[AnyArray]) -> Iterator[FloatArray]:
+        """Encode column by column, the constant last."""
+        declared = self.schema.columns
+        for name, values in zip(self.schema.features, columns, strict=True):
+            yield declared[name].encode(values)
+        if self.constant:
+            yield np.ones((len(columns[0]), 1))

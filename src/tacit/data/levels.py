@@ -1,0 +1,196 @@
+"""Columns with finitely many declared levels.
+
+A level is a text. It may be declared as a number too, and is then the text that this number reads as
+(`tacit.data.values.text`), so that 2, 2.0 and "2" in a table are one level.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from tacit.data.columns import Column
+from tacit.data.values import AnyArray, FloatArray, IntArray, text, texts
+from tacit.errors import InvalidParameter
+
+__all__ = ["Category", "Flag", "Level", "Levelled", "Ordinal"]
+
+Level = str | int | float
+"""How a level may be typed; it is kept as a text."""
+
+
+class Levelled(Column):
+    """A column with finitely many declared levels."""
+
+    @property
+    @abstractmethod
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        """The texts that stand for each level, the first of which names it."""
+
+    @property
+    @abstractmethod
+    def unknown(self) -> int:
+        """The index of the level that stands in for anything else; -1 when none was declared."""
+
+    @abstractmethod
+    def codes(self) -> FloatArray:
+        """Return one row of norm at most 1 per level."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the levels, in their declared order."""
+        return tuple(spelled[0] for spelled in self.spellings)
+
+    def classify(self, values: AnyArray) -> IntArray:
+        """Return the index of each value's level; -1 only when no level stands in for unknown values."""
+        known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
+        unknown = self.unknown
+        found = (unknown if cell is None else known.get(cell, unknown) for cell in texts(values))
+        return np.fromiter(found, dtype=np.intp, count=len(values))
+
+    def encode(self, values: AnyArray) -> FloatArray:
+        """Return the code of each value's level, the origin for an unknown value."""
+        codes = self.codes()
+        # Index -1, the unknown value, finds the appended last row.
+        return np.vstack([codes, np.zeros(codes.shape[1])])[self.classify(values)]
+
+
+@final
+@dataclass(frozen=True)
+class Category(Levelled):
+    """One of several levels without an order: one output per level, 1 where it applies.
+
+    A missing value or an undeclared level is all zeros. These are k + 1 states, so none of the k outputs is
+    redundant next to a constant. Where `other` names a level, that level takes in everything undeclared; its
+    code is then all zeros, and its output, now redundant, is dropped.
+    """
+
+    levels: Sequence[Level]
+    other: Level | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _distinct(self.levels, least=1 if self.other is None else 2))
+        object.__setattr__(self, "other", _member("other", self.other, self.classes))
+
+    @property
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        """Each level as itself."""
+        return tuple((str(level),) for level in self.levels)
+
+    @property
+    def unknown(self) -> int:
+        """The index of `other`, or -1."""
+        return _index(self.other, self.classes)
+
+    def codes(self) -> FloatArray:
+        """Return the unit vectors, and zeros for `other`."""
+        unit = np.eye(len(self.levels))
+        return unit if self.other is None else np.delete(unit, self.unknown, axis=1)
+
+    def outputs(self, name: str) -> tuple[str, ...]:
+        """Name the outputs column=level."""
+        return tuple(f"{name}={level}" for level in self.classes if level != self.other)
+
+
+@final
+@dataclass(frozen=True)
+class Ordinal(Levelled):
+    """One of several levels in a meaningful order, evenly spaced from -1 to 1.
+
+    `missing` names the level that stands in for a missing or undeclared one; by default its code is 0.
+    """
+
+    levels: Sequence[Level]
+    missing: Level | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _distinct(self.levels, least=2))
+        object.__setattr__(self, "missing", _member("missing", self.missing, self.classes))
+
+    @property
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        """Each level as itself."""
+        return tuple((str(level),) for level in self.levels)
+
+    @property
+    def unknown(self) -> int:
+        """The index of `missing`, or -1."""
+        return _index(self.missing, self.classes)
+
+    def codes(self) -> FloatArray:
+        """Space the levels evenly."""
+        return np.linspace(-1.0, 1.0, len(self.levels))[:, None]
+
+    def outputs(self, name: str) -> tuple[str, ...]:
+        """Name the one output as the column."""
+        return (name,)
+
+
+@final
+@dataclass(frozen=True)
+class Flag(Levelled):
+    """False or true, mapped to -1 and 1.
+
+    `false` and `true` are the spellings of each, one or several. `missing` says which of the two stands in
+    for a missing or undeclared value; by default its code is 0.
+    """
+
+    false: Level | Sequence[Level] = ("false", "False", "0")
+    true: Level | Sequence[Level] = ("true", "True", "1")
+    missing: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "false", _distinct(_listed(self.false), least=1))
+        object.__setattr__(self, "true", _distinct(_listed(self.true), least=1))
+        _distinct([*_listed(self.false), *_listed(self.true)], least=2)
+        if self.missing is not None and not isinstance(self.missing, bool):
+            raise InvalidParameter(f"missing must be True, False or left out, got {self.missing!r}.")
+
+    @property
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        """The spellings of false, then of true."""
+        return tuple(tuple(str(level) for level in _listed(spelled)) for spelled in (self.false, self.true))
+
+    @property
+    def unknown(self) -> int:
+        """The index of `missing`, or -1."""
+        return -1 if self.missing is None else int(self.missing)
+
+    def codes(self) -> FloatArray:
+        """Return -1 and 1."""
+        return np.array([[-1.0], [1.0]])
+
+    def outputs(self, name: str) -> tuple[str, ...]:
+        """Name the one output column=true, with the first spelling of true."""
+        return (f"{name}={self.classes[1]}",)
+
+
+def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
+    """Take a single level for a list of one."""
+    return [levels] if isinstance(levels, Level) else levels
+
+
+def _distinct(levels: object, least: int) -> tuple[str, ...]:
+    """Return declared levels as texts, all different."""
+    if not isinstance(levels, Sequence | np.ndarray) or isinstance(levels, str | bytes):
+        raise InvalidParameter(f"levels must be a list of texts or numbers, got {levels!r}.")
+    read = [name for level in levels if (name := text(level)) is not None]
+    if not least <= len(read) == len(levels) == len(set(read)):
+        raise InvalidParameter(
+            f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}."
+        )
+    return tuple(read)
+
+
+def _member(name: str, level: Level | None, levels: tuple[str, ...]) -> str | None:
+    """Return the text of a declared level, or None."""
+    if level is None or text(level) in levels:
+        return text(level)
+    raise InvalidParameter(f"{name} must be one of the declared levels {list(levels)!r}, got {level!r}.")
+
+
+def _index(level: Level | None, levels: tuple[str, ...]) -> int:
+    """Return the place of a declared level, -1 for None."""
+    return -1 if level is None else levels.index(str(level))

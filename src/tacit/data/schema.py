@@ -1,0 +1,111 @@
+"""A schema: everything that may be known about a table without looking at its records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self, final
+
+import numpy as np
+
+from tacit.data import toml
+from tacit.data.columns import Column, Ignored, Number
+from tacit.data.frames import read_columns
+from tacit.data.levels import Levelled
+from tacit.data.values import AnyArray
+from tacit.errors import InvalidParameter
+
+__all__ = ["Schema"]
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Schema:
+    """The declared columns of a table, in order, and which of them is to be predicted.
+
+    A schema comes from a codebook, a form or common sense, never from the records it will be used on: what is
+    read off private records (a largest value, the levels that occur) is a release that nobody paid for. The
+    names of the columns and all that is declared are public.
+
+        schema = Schema(
+            {"age": Number(0, 120), "smoker": Flag(), "ward": Category(["A", "B"]), "ill": Flag()},
+            target="ill",
+        )
+    """
+
+    declared: tuple[tuple[str, Column], ...]
+    target: str | None
+
+    def __init__(self, columns: Mapping[str, Column], target: str | None = None) -> None:
+        if not isinstance(columns, Mapping) or not columns:
+            raise InvalidParameter("a Schema needs a mapping from the names of columns to their declarations.")
+        for name, column in columns.items():
+            if not isinstance(name, str) or not name or not isinstance(column, Column):
+                raise InvalidParameter(
+                    f"a Schema maps names to Number, Category, Ordinal, Flag or Ignored, got {name!r}: {column!r}."
+                )
+        if target is not None and (target not in columns or isinstance(columns[target], Ignored)):
+            raise InvalidParameter(
+                f"target must name a declared column that is not ignored, got {target!r}. "
+                "Declare its classes as a Category or Flag, or its range as a Number."
+            )
+        object.__setattr__(self, "declared", tuple(columns.items()))
+        object.__setattr__(self, "target", target)
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Self:
+        """Read a schema from a file (a `Path`, or one line that ends in ".toml") or from the TOML itself."""
+        is_file = isinstance(source, Path) or (source.endswith(".toml") and "\n" not in source)
+        columns, target = toml.parse(Path(source).read_text("utf-8") if is_file else str(source))
+        return cls(columns, target)
+
+    def to_toml(self) -> str:
+        """Write the schema; `from_toml` reads it back exactly."""
+        return toml.render(self.columns, self.target)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The declarations by name, in order, the target's included."""
+        return MappingProxyType(dict(self.declared))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All columns but the target: what the columns of an array without names stand for, in order."""
+        return tuple(name for name, _ in self.declared if name != self.target)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The inputs that are not ignored."""
+        columns = self.columns
+        return tuple(name for name in self.inputs if not isinstance(columns[name], Ignored))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes of the target; none when it is a Number or not declared."""
+        column = None if self.target is None else self.columns[self.target]
+        return column.classes if isinstance(column, Levelled) else ()
+
+    def labels(self, table: object) -> AnyArray:
+        """Return the target of every record: the name of its class, or a number clamped to its bounds.
+
+        An unknown or missing label becomes the one declared for it (`other`, `missing`); without such a
+        declaration the whole table is refused.
+        """
+        if self.target is None:
+            raise InvalidParameter("this schema declares no target. Name it: Schema(columns, target=...).")
+        (values,) = read_columns(table, wanted=[self.target], order=[])
+        column = self.columns[self.target]
+        if isinstance(column, Number):
+            labels: AnyArray = column.clamp(values)
+            known = not np.isnan(labels).any()
+        else:
+            assert isinstance(column, Levelled)
+            places = column.classify(values)
+            labels, known = np.array(column.classes)[places], not (places < 0).any()
+        if not known:
+            raise InvalidParameter(
+                f"the target {self.target!r} has missing or undeclared values. Declare what they count as "
+                "(`missing` of a Number, Ordinal or Flag, `other` of a Category), or remove these records by a "
+                "rule that is part of how the table is defined."
+            )
+        return labels

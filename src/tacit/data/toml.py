@@ -1,0 +1,104 @@
+"""Declared columns as TOML: written by hand, kept in version control, read back exactly.
+
+target = "income"
+
+[columns.age]
+kind = "number"
+low = 17
+high = 90
+"""
+
+import dataclasses
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.data.columns import Column, Ignored, Number
+from tacit.data.levels import Category, Flag, Ordinal
+from tacit.errors import InvalidParameter
+
+__all__ = ["parse", "render"]
+
+_KINDS: Mapping[str, type[Column]] = {
+    "number": Number,
+    "category": Category,
+    "ordinal": Ordinal,
+    "flag": Flag,
+    "ignored": Ignored,
+}
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LARGEST_PLAIN_INTEGER = 2.0**53
+
+
+def parse(document: str) -> tuple[dict[str, Column], str | None]:
+    """Read the declared columns, in their order, and the name of the target."""
+    try:
+        declared = tomllib.loads(document)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidParameter(f"a schema must be valid TOML: {error}.") from None
+    unknown = sorted(declared.keys() - {"target", "columns"})
+    columns, target = declared.get("columns"), declared.get("target")
+    if unknown or not isinstance(columns, dict) or not isinstance(target, str | None):
+        raise InvalidParameter(
+            "a schema in TOML holds one table [columns.NAME] per column and at most target = NAME besides, "
+            f"got the keys {sorted(declared)!r}."
+        )
+    return {name: _column(name, entry) for name, entry in columns.items()}, target
+
+
+def render(columns: Mapping[str, Column], target: str | None) -> str:
+    """Write declared columns; `parse` reads them back exactly."""
+    head = [] if target is None else [f"target = {_value(target)}\n"]
+    return "\n".join(head + [_table(name, column) for name, column in columns.items()])
+
+
+def _column(name: str, entry: object) -> Column:
+    """Build one column from its table."""
+    if not isinstance(entry, dict) or entry.get("kind") not in list(_KINDS):
+        raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(_KINDS)!r}, got {entry!r}.")
+    kind = _KINDS[entry["kind"]]
+    given = {key: value for key, value in entry.items() if key != "kind"}
+    fields = {field.name: field.default is dataclasses.MISSING for field in _fields(kind)}
+    needed = [field for field, required in fields.items() if required]
+    if not set(needed) <= given.keys() <= fields.keys():
+        raise InvalidParameter(
+            f"column {name!r}: a {entry['kind']} needs the keys {needed!r} and may have {list(fields)!r}, "
+            f"got {sorted(given)!r}."
+        )
+    try:
+        return kind(**given)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"column {name!r}: {error}") from None
+
+
+def _fields(kind: type[Column]) -> tuple[dataclasses.Field[Any], ...]:
+    """Return what can be declared about a kind of column."""
+    assert dataclasses.is_dataclass(kind)
+    return dataclasses.fields(kind)
+
+
+def _table(name: str, column: Column) -> str:
+    """Write one column; what has its default value is left out."""
+    kind = next(key for key, each in _KINDS.items() if each is type(column))
+    key = name if _BARE_KEY.fullmatch(name) else _value(name)
+    lines = [f"[columns.{key}]", f"kind = {_value(kind)}"]
+    for field in _fields(type(column)):
+        value = getattr(column, field.name)
+        if value != field.default:
+            lines.append(f"{field.name} = {_value(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    """Write a text, a truth value, a number or a list of these."""
+    if isinstance(value, str):
+        # JSON and TOML share the escapes of basic strings; only DEL must be escaped in TOML alone.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_value(each) for each in value)}]"
+    assert isinstance(value, float)
+    return str(int(value)) if value.is_integer() and abs(value) < _LARGEST_PLAIN_INTEGER else repr(value)

@@ -1,0 +1,135 @@
+import subprocess
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_array, dok_array
+
+from tacit.data import Category, Flag, Ignored, Number, Ordinal, PublicEncoder, Schema
+from tacit.errors import InvalidParameter
+
+SCHEMA = Schema(
+    {
+        "age": Number(0, 100),
+        "id": Ignored(),
+        "ward": Category(["1", "2"]),
+        "ill": Flag("no", "yes"),
+        "grade": Ordinal([1, 2, 3]),
+        "smokes": Flag(),
+    },
+    target="ill",
+)
+TABLE = {
+    "age": [50, None, 120],
+    "id": ["x", "y", "z"],
+    "ward": ["1", "2", None],
+    "grade": [1, None, 3],
+    "smokes": [True, None, False],
+    "extra": [7, 8, 9],
+}
+RECORDS = [dict(zip(TABLE, record, strict=True)) for record in zip(*TABLE.values(), strict=True)]
+ROWS = [[record[name] for name in SCHEMA.inputs] for record in RECORDS]
+ENCODER = PublicEncoder(SCHEMA)
+EXPECTED = ENCODER.transform(TABLE)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        RECORDS,
+        ROWS,
+        [tuple(row) for row in ROWS],
+        np.array(ROWS, dtype=object),
+        {name: np.array(column, dtype=object) for name, column in TABLE.items()},
+        {name: pd.Series(column) for name, column in TABLE.items()},
+        pd.DataFrame(TABLE),
+        pd.DataFrame(TABLE).convert_dtypes(),
+        pd.DataFrame(TABLE).astype({"ward": "category", "age": "float32"}),
+        pl.DataFrame(TABLE),
+        pl.DataFrame(TABLE, schema_overrides={"ward": pl.Categorical, "grade": pl.UInt8}),
+        pl.DataFrame(TABLE | {"age": [Decimal(50), None, Decimal(120)]}),
+        pa.table(TABLE),
+        pa.table(TABLE | {"ward": pa.array(TABLE["ward"]).dictionary_encode()}),
+    ],
+    ids=lambda table: type(table).__name__,
+)
+def test_every_make_of_table_encodes_alike(table: object) -> None:
+    """The same records give the same rows, bit for bit, in whatever container they come."""
+    np.testing.assert_array_equal(ENCODER.transform(table), EXPECTED)
+
+
+def test_numeric_arrays_are_read_by_position() -> None:
+    """A plain array of numbers stands for the inputs in their declared order, ignored ones included."""
+    array = np.array([[50.0, 99.0, 1.0, 1.0, 1.0], [np.nan, 0.0, 2.0, np.nan, np.nan]])
+    np.testing.assert_array_equal(ENCODER.transform(array), EXPECTED[:2])
+    np.testing.assert_array_equal(ENCODER.transform(np.ma.array(array, mask=np.isnan(array))), EXPECTED[:2])
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table, lambda table: [table, TABLE]])
+def test_an_absent_column_is_named(make: object) -> None:
+    """A table without a declared column is refused by that column's name."""
+    assert callable(make)
+    with pytest.raises(InvalidParameter, match=r"lacks \['ward', 'grade'\]"):
+        ENCODER.fit(make({"age": [1], "smokes": [1]}))
+
+
+def test_ignored_columns_and_the_target_may_be_absent() -> None:
+    """Only the columns that are encoded must be there."""
+    assert ENCODER.transform({"age": [1], "ward": [1], "grade": [1], "smokes": [1]}).shape == (1, 6)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        None,
+        3,
+        "table.csv",
+        {},
+        [],
+        [1, 2],
+        [[1, 2]],
+        [RECORDS[0], ROWS[0]],
+        TABLE | {"age": [1]},
+        TABLE | {"age": 3},
+        TABLE | {"age": "123"},
+        TABLE | {"age": np.zeros((3, 1))},
+        {name: [] for name in TABLE},
+        np.zeros((3, 4)),
+        np.zeros(5),
+        np.zeros((0, 5)),
+        np.zeros((3, 5), dtype=complex),
+        csr_array(np.zeros((3, 5))),
+        dok_array((3, 5)),
+        pd.Series([1, 2]),
+        pd.concat([pd.DataFrame(TABLE)] * 2, axis=1),
+        pl.LazyFrame(TABLE),
+    ],
+    ids=str,
+)
+def test_what_is_no_table_is_refused(table: object) -> None:
+    """Anything that cannot be read by column is an InvalidParameter, whatever it is."""
+    with pytest.raises(InvalidParameter):
+        ENCODER.transform(table)
+
+
+def test_frames_need_narwhals_and_plain_containers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without narwhals a data frame is refused with the extra to install; dicts, lists and arrays work."""
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    for table in (TABLE, RECORDS, ROWS, np.array(ROWS, dtype=object)):
+        np.testing.assert_array_equal(ENCODER.transform(table), EXPECTED)
+    with pytest.raises(InvalidParameter, match=r"tacit\[cli\]"):
+        ENCODER.transform(pl.DataFrame(TABLE))
+
+
+def test_importing_the_data_modules_loads_no_data_frame_library() -> None:
+    """Beyond what scikit-learn itself loads, `import tacit.data` loads no table or plotting library."""
+    program = (
+        "import sys, tacit, sklearn.base, scipy.sparse; before = set(sys.modules); import tacit.data; "
+        "heavy = {'narwhals', 'pandas', 'polars', 'pyarrow', 'matplotlib', 'ibis'}; "
+        "sys.exit(bool(heavy & (set(sys.modules) - before)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
