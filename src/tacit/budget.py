@@ -62,8 +62,10 @@ def _display(value: Fraction) -> str:
     """Round a fraction up to ten significant digits and print it without trailing zeros."""
     if value == 0:
         return "0"
-    number = float(_DISPLAY.divide(Decimal(value.numerator), Decimal(value.denominator)))
-    return format(number, ".10g")
+    rounded = _DISPLAY.divide(Decimal(value.numerator), Decimal(value.denominator))
+    if -300 < rounded.adjusted() < 300:
+        return format(float(rounded), ".10g")
+    return format(rounded.normalize(_DISPLAY), "g")
 
 
 @final

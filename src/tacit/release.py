@@ -26,20 +26,19 @@ Other = TypeVar("Other")
 class Release(Generic[Answer]):
     """A private answer with what was promised for it.
 
-    `private` is False for a rehearsal (a seed was given): such a value carries no guarantee and was not
-    charged. `entry` is the ledger's record of the charge, None if there was no ledger.
+    `private` is False for a rehearsal (a seed was given) and for a model fitted with an infinite epsilon: such a
+    value carries no guarantee and was not charged. `entry` is the ledger's record of the charge, None if there
+    was no ledger.
     """
 
     value: Answer
-    budget: Budget
-    event: Event
+    budget: Budget | None
+    event: Event | None
     public: tuple[str, ...]
     private: bool
     entry: Entry | None
 
     def __str__(self) -> str:
-        if not self.private:
-            return f"{self.value} (a rehearsal from a seed: NOT private, not charged)"
         return f"{self.value} ({self.guarantee})"
 
     def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
@@ -50,7 +49,7 @@ class Release(Generic[Answer]):
     def guarantee(self) -> str:
         """One sentence: neighbours, epsilon, delta and what was assumed public."""
         if not self.private:
-            return "no guarantee: a rehearsal from a seed"
+            return "NOT private and not charged: " + ("a rehearsal from a seed" if self.budget else "infinite epsilon")
         return f"{self.budget}, {NEIGHBOURS} neighbours; public: n, {', '.join(self.public)}"
 
 

@@ -1,6 +1,5 @@
 """The exponential mechanism: choose one of finitely many public candidates by a private score."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -54,17 +53,16 @@ class Exponential(Mechanism[ArrayLike, int]):
         weights: ArrayLike | None = None,
     ) -> "Exponential":
         """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        listed = None if weights is None else tuple(numeric("weights", weights).ravel().tolist())
-        return cls(budget, sensitivity, candidates, listed)
+        return cls(budget, sensitivity, candidates, weights)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", pure_part(self.budget))
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         object.__setattr__(self, "candidates", checked_whole("candidates", self.candidates))
-        if self.weights is not None and (
-            len(self.weights) != self.candidates or not all(0 < weight < math.inf for weight in self.weights)
-        ):
-            raise InvalidParameter(f"weights must be {self.candidates} positive numbers, one for each candidate.")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(numeric("weights", self.weights).ravel().tolist()))
+            if len(self.weights) != self.candidates or min(self.weights) <= 0:
+                raise InvalidParameter(f"weights must be {self.candidates} positive numbers, one for each candidate.")
         if exact_number("epsilon", self.event.epsilon) <= _SCORE_ERROR:
             raise InvalidParameter(f"epsilon must be above {float(_SCORE_ERROR):.1g} to choose, got {self.budget}.")
 

@@ -17,10 +17,53 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, checked_confidence
 from tacit.noise import Integers, Source, gaussian_error, power_of_two_below
 
-__all__ = ["Gaussian"]
+__all__ = ["Gaussian", "Multipliers"]
 
 _LARGEST_SHIFT = 20.0
 _ROUNDING = 1 + 2.0**-45
+
+
+@final
+@dataclass(frozen=True)
+class Multipliers:
+    """Noise over sensitivity, for a number of Gaussian releases of one size that share a budget.
+
+    `promised` is what one ideal Gaussian release needs for the whole budget, and so the event of all of them
+    together; `drawn` is the multiplier of each, with more noise to pay for the errors of drawing it.
+    """
+
+    promised: float
+    drawn: float
+
+    @classmethod
+    def for_budget(cls, budget: Budget, dimension: int, releases: int = 1) -> "Multipliers":
+        """Calibrate to a budget with delta > 0."""
+        error = gaussian_error(dimension)
+        promised = _ROUNDING / min(gaussian_shift(_inside(budget, 0.0)), _LARGEST_SHIFT)
+        square = promised**-2 / releases
+        if 44 * error > square or budget.exact_epsilon <= 4 * releases * error:
+            raise InvalidParameter(
+                f"{budget} is too small to certify for {releases} x {dimension} numbers at once. Release fewer."
+            )
+        renyi = 1 / math.sqrt(square - 22 * error)
+        point = math.sqrt(releases) / gaussian_shift(_inside(budget, releases * error))
+        return cls(promised, max(renyi, point) * _ROUNDING)
+
+    def law(self, sensitivity: float, dimension: int) -> tuple[float, float]:
+        """Return the grid, and the standard deviation in grid units, of the noise for one release.
+
+        The grid is fine enough that rounding the value and the noise is invisible, but never too fine to count.
+        """
+        ideal = sensitivity * self.drawn
+        fine = min(sensitivity * 2.0**-20 / math.sqrt(dimension), ideal * 2.0**-26)
+        grid = power_of_two_below(max(fine, ideal * 2.0**-42))
+        return grid, (sensitivity / grid + math.sqrt(dimension)) * self.drawn * _ROUNDING
+
+
+def _inside(budget: Budget, error: float) -> Budget:
+    """Return the budget less what a relative error of all probabilities, and the neglected events, may cost."""
+    delta = budget.exact_delta * Fraction(1 - 2.0**-30) / (1 + 2 * Fraction(error))
+    return Budget._amount(budget.exact_epsilon - 2 * Fraction(error), delta)
 
 
 @final
@@ -42,26 +85,14 @@ class Gaussian(AdditiveNoise):
         return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
 
     @cached_property
+    def multipliers(self) -> Multipliers:
+        """Noise over sensitivity: as promised, and as drawn."""
+        return Multipliers.for_budget(self.budget, self.dimension)
+
+    @property
     def noise_multiplier(self) -> float:
-        """Noise over sensitivity that is promised: what ideal Gaussian noise needs for the budget."""
-        return _ROUNDING / min(gaussian_shift(self._inside(0.0)), _LARGEST_SHIFT)
-
-    @cached_property
-    def drawn_multiplier(self) -> float:
-        """Noise over sensitivity that is drawn: more than promised, to pay for the errors of drawing it."""
-        error = gaussian_error(self.dimension)
-        shift = 1 / self.noise_multiplier
-        renyi = shift * shift - 22 * error
-        if renyi <= shift * shift / 2 or self.budget.exact_epsilon <= 4 * error:
-            raise InvalidParameter(
-                f"{self.budget} is too small to certify for {self.dimension} numbers at once. Release fewer."
-            )
-        return max(1 / math.sqrt(renyi), 1 / gaussian_shift(self._inside(error))) * _ROUNDING
-
-    def _inside(self, error: float) -> Budget:
-        """The budget less what a relative error of all probabilities, and the neglected events, may cost."""
-        delta = self.budget.exact_delta * Fraction(1 - 2.0**-30) / (1 + 2 * Fraction(error))
-        return Budget._amount(self.budget.exact_epsilon - 2 * Fraction(error), delta)
+        """Noise over sensitivity that is promised."""
+        return self.multipliers.promised
 
     @cached_property
     def event(self) -> Event:
@@ -69,17 +100,18 @@ class Gaussian(AdditiveNoise):
         return GaussianDpEvent(self.noise_multiplier)
 
     @cached_property
+    def _law(self) -> tuple[float, float]:
+        return self.multipliers.law(float(self.exact_sensitivity), self.dimension)
+
+    @property
     def grid(self) -> float:
         """Fine enough that rounding the value and the noise is invisible, but never too fine to count."""
-        ideal = self.sensitivity * self.noise_multiplier
-        fine = min(self.sensitivity * 2.0**-20 / math.sqrt(self.dimension), ideal * 2.0**-26)
-        return power_of_two_below(max(fine, ideal * 2.0**-42))
+        return self._law[0]
 
-    @cached_property
+    @property
     def units(self) -> float:
         """The standard deviation of the noise in grid units."""
-        moved = float(self.exact_sensitivity) / self.grid + math.sqrt(self.dimension)
-        return moved * self.drawn_multiplier * _ROUNDING
+        return self._law[1]
 
     @property
     def standard_deviation(self) -> float:

@@ -1,0 +1,224 @@
+"""Linear classifiers with scikit-learn manners."""
+
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.extmath import softmax
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tacit.accounting.ledger import Ledger
+from tacit.erm.defaults import Kind
+from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows
+from tacit.erm.loss import Array, Loss
+from tacit.erm.losses import Hinge, HuberHinge, Logistic
+from tacit.erm.softmax import Softmax
+from tacit.errors import InvalidParameter
+
+__all__ = ["PrivateLinearSVC", "PrivateLogisticRegression"]
+
+
+class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Scores, predictions and the common course of `fit`."""
+
+    classes: ArrayLike | None
+    epsilon: float | None
+    delta: float
+    perturbation: Kind
+    data_norm: float | None
+    alpha: float | Literal["auto"]
+    fit_intercept: bool
+    ledger: Ledger | None
+    random_state: object
+
+    def _fit(self, X: Any, y: Any, losses: "dict[bool, Any]") -> Self:
+        budget = needed_budget(self.epsilon, self.delta)
+        norm = known_norm(self.data_norm, X)
+        data, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        check_classification_targets(labels)
+        self.classes_, indices, assumed = _known_classes(self.classes, labels)
+        joint = len(self.classes_) > 2
+        loss: Loss = losses[joint](len(self.classes_)) if joint else losses[joint]
+        targets = indices if joint else np.where(indices == 1, 1.0, -1.0)
+        fitted = fit_linear(
+            private_rows(data, norm, self.fit_intercept, X),
+            targets,
+            loss,
+            budget,
+            perturbation=self.perturbation,
+            alpha=self.alpha,
+            ledger=self.ledger,
+            label=type(self).__name__,
+            random_state=self.random_state,
+            assumed={"classes": assumed},
+        )
+        return self._keep(fitted)
+
+    def _keep(self, fitted: Fitted) -> Self:
+        self.coef_ = fitted.weights
+        self.intercept_ = fitted.intercepts
+        self.alpha_ = fitted.alpha
+        self.release_ = fitted.release
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of every row (and class, if there are more than two)."""
+        check_is_fitted(self)
+        data = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores = np.asarray(data @ self.coef_.T + self.intercept_)
+        return scores if len(self.classes_) > 2 else scores.ravel()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of every row."""
+        scores = self.decision_function(X)
+        indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return np.asarray(self.classes_[indices])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@final
+class PrivateLogisticRegression(_LinearClassifier):
+    """Logistic regression: two classes, or several jointly (softmax).
+
+    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
+    Assumes: public are n, the number of features, `data_norm` (rows are clipped to it), and the classes; when
+    `classes` is None the set of labels in y is taken to be public knowledge.
+    Reference: tacit/erm/perturbation.md.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary model, without privacy.
+    perturbation : "objective", "output", "gradient" (needs delta > 0), or "auto": objective when delta is 0,
+        else gradient.
+    data_norm : the L2 norm that rows are clipped to; may be left out behind a `PublicEncoder`.
+    alpha : the ridge in mean loss + alpha/2 |w|^2; "auto" uses n, the number of features, epsilon, delta and
+        data_norm. It is raised where the guarantee needs it; `alpha_` says what was used.
+    fit_intercept : whether rows end with a constant (regularised like the rest).
+    classes : the labels that can occur; declare them.
+    ledger : the account to charge, before anything is released.
+    random_state : a seed makes a rehearsal: repeatable, not private, never charged.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        perturbation: Kind = "auto",
+        data_norm: float | None = None,
+        alpha: float | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        classes: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.perturbation = perturbation
+        self.data_norm = data_norm
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model, charging the ledger once."""
+        return self._fit(X, y, {False: Logistic(), True: Softmax})
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return np.asarray(softmax(scores))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the probability of every class for every row."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+
+
+@final
+class PrivateLinearSVC(_LinearClassifier):
+    """Linear support-vector classification of two classes.
+
+    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
+    Assumes: as `PrivateLogisticRegression`.
+    Reference: tacit/erm/perturbation.md.
+
+    `loss` is "huber" (the hinge rounded within `width` of its corner; every perturbation) or "hinge" (only
+    perturbation="output"). The other parameters are those of `PrivateLogisticRegression`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        loss: Literal["huber", "hinge"] = "huber",
+        width: float = 0.5,
+        perturbation: Kind = "auto",
+        data_norm: float | None = None,
+        alpha: float | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        classes: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.width = width
+        self.perturbation = perturbation
+        self.data_norm = data_norm
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model, charging the ledger once."""
+        if self.loss not in ("huber", "hinge"):
+            raise InvalidParameter(f"loss must be 'huber' or 'hinge', got {self.loss!r}.")
+        loss = HuberHinge(self.width) if self.loss == "huber" else Hinge()
+        return self._fit(X, y, {False: loss, True: _two_classes_only})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _two_classes_only(count: int) -> Loss:
+    raise InvalidParameter(
+        f"Only binary classification is supported: PrivateLinearSVC separates two classes, got {count}. "
+        "Use PrivateLogisticRegression, which is joint over classes."
+    )
+
+
+def _known_classes(declared: ArrayLike | None, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], str]:
+    """Return the sorted classes, the index of every label among them, and what was assumed."""
+    if declared is None:
+        classes, indices = np.unique(labels, return_inverse=True)
+        assumed = "the set of labels in y"
+    else:
+        classes = np.unique(np.asarray(declared))
+        indices = np.searchsorted(classes, labels)
+        known = classes[np.minimum(indices, len(classes) - 1)] == labels
+        if not np.all(known):
+            raise InvalidParameter(
+                "y holds a label that is not among the declared classes. Declare all that can occur."
+            )
+        assumed = f"{len(classes)} declared classes"
+    if len(classes) < 2:
+        raise InvalidParameter(
+            "a classifier needs at least two classes, got 1 class. Declare the classes that can occur: classes=[...]."
+        )
+    return classes, indices.astype(np.intp), assumed

@@ -1,0 +1,77 @@
+"""Threads that share the blocks of one pass over the rows.
+
+Each block is small enough for a core's cache, so the parallelism is over blocks, one thread a core, with
+the linear algebra library held to one thread of its own meanwhile. Partial sums are added in the order of
+the blocks, with compensation: the sum of many blocks loses no more than one rounding.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar, final
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from tacit.erm.exact import CompensatedSum
+from tacit.erm.loss import Array
+
+__all__ = ["Bounds", "Crew", "crew"]
+
+Bounds = tuple[int, int]
+T = TypeVar("T")
+
+_WORTH_SHARING = 2_000_000
+
+
+@final
+class Crew:
+    """Runs the blocks of a pass, on the threads of `executor` or on the caller's."""
+
+    def __init__(self, executor: ThreadPoolExecutor | None, threads: int) -> None:
+        self._executor = executor
+        self._threads = threads
+
+    def sum(self, work: Callable[[Bounds], Array], blocks: Sequence[Bounds]) -> Array:
+        """Return the sum of `work(block)` over the blocks, rounded once."""
+
+        def share(part: Sequence[Bounds]) -> CompensatedSum:
+            partial = CompensatedSum()
+            for block in part:
+                partial.add(work(block))
+            return partial
+
+        total = CompensatedSum()
+        for partial in self._spread(share, blocks):
+            total.merge(partial)
+        return total.result()
+
+    def each(self, work: Callable[[Bounds], T], blocks: Sequence[Bounds]) -> list[T]:
+        """Return `work(block)` for every block, in order."""
+
+        def share(part: Sequence[Bounds]) -> list[T]:
+            return [work(block) for block in part]
+
+        return [result for part in self._spread(share, blocks) for result in part]
+
+    def _spread(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> list[T]:
+        """Give every thread one contiguous part of the blocks."""
+        if self._executor is None or len(blocks) == 1:
+            return [share(blocks)]
+        size = -(-len(blocks) // self._threads)
+        parts = [blocks[start : start + size] for start in range(0, len(blocks), size)]
+        return list(self._executor.map(share, parts))
+
+
+@contextmanager
+def crew(entries: int) -> Iterator[Crew]:
+    """Gather a crew for passes over `entries` matrix entries, as large as the user lets the library's be."""
+    if entries < _WORTH_SHARING:
+        yield Crew(None, 1)
+        return
+    libraries = ThreadpoolController().select(user_api="blas")
+    threads = max((library["num_threads"] for library in libraries.info()), default=1)
+    if threads == 1:
+        yield Crew(None, 1)
+        return
+    with libraries.limit(limits=1), ThreadPoolExecutor(threads) as executor:
+        yield Crew(executor, threads)

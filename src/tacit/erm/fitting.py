@@ -1,0 +1,113 @@
+"""What all linear estimators do: declare what is public, clip, calibrate, release."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget, finite_number
+from tacit.data.bounded import BoundedRows, stated_norm
+from tacit.erm.defaults import Kind, perturbation_for
+from tacit.erm.loss import Array, Loss
+from tacit.erm.objective import Objective
+from tacit.erm.rows import Rows
+from tacit.erm.setting import Setting
+from tacit.erm.solve import smallest_tolerance, solve
+from tacit.errors import InvalidParameter
+from tacit.release import Release, release
+
+__all__ = ["Fitted", "fit_linear", "known_norm", "needed_budget", "private_rows"]
+
+INTERCEPT = 0.25
+"""The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
+
+
+@final
+@dataclass(frozen=True)
+class Fitted:
+    """A coefficient split into weights and intercepts, the ridge that was used, and the release."""
+
+    weights: Array
+    intercepts: Array
+    alpha: float
+    release: Release[Array]
+
+
+def needed_budget(epsilon: object, delta: object) -> Budget | None:
+    """Return the budget; None stands for an infinite epsilon, which is no privacy at all."""
+    if epsilon is None:
+        raise InvalidParameter(
+            "epsilon is missing: how much privacy a release costs is yours to say. Usual values lie between 0.1 and 10."
+        )
+    if isinstance(epsilon, float) and epsilon == math.inf:
+        return None
+    return Budget(epsilon, delta)  # type: ignore[arg-type]
+
+
+def known_norm(data_norm: object, X: object) -> float:
+    """Return the norm to clip rows to: declared, or stated by the encoder that made the rows."""
+    declared = stated_norm(X) if data_norm is None else data_norm
+    if declared is None:
+        raise InvalidParameter(
+            "data_norm is missing: rows are clipped to this norm, and it must not be read off the data. Give the "
+            "largest norm that a row can have, or put a PublicEncoder in front, which knows it."
+        )
+    norm = finite_number("data_norm", declared)
+    if not 1e-100 < norm < 1e100:
+        raise InvalidParameter(f"data_norm must be a positive number, got {data_norm!r}.")
+    return norm
+
+
+def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> Rows:
+    """Clip rows to the norm and end them with a constant, unless they have one already."""
+    has_constant = isinstance(original, BoundedRows) and original.has_constant
+    constant = INTERCEPT * norm if fit_intercept and not has_constant else None
+    return Rows.clipped(X, norm, constant)
+
+
+def fit_linear(
+    rows: Rows,
+    targets: NDArray[Any],
+    loss: Loss,
+    budget: Budget | None,
+    *,
+    perturbation: Kind,
+    alpha: float | Literal["auto"],
+    ledger: Ledger | None,
+    label: str,
+    random_state: object,
+    assumed: Mapping[str, str],
+) -> Fitted:
+    """Fit a linear model privately; without a budget, fit the same model without privacy."""
+    if budget is None:
+        return _split(rows, *_plain(rows, targets, loss, alpha))
+    setting = Setting.of(rows, loss)
+    mechanism = perturbation_for(perturbation, budget, setting, alpha)
+    objective = Objective(rows, targets, loss, mechanism.alpha)
+    ridge = f"alpha={mechanism.alpha:.6g}"
+    if alpha != "auto" and mechanism.alpha > alpha:
+        ridge += f" (raised from {alpha:g}, which the guarantee needs)"
+    public = (*setting.public, ridge, *assumed.values())
+    found = release(mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public)
+    return _split(rows, found, mechanism.alpha)
+
+
+def _plain(
+    rows: Rows, targets: NDArray[Any], loss: Loss, alpha: float | Literal["auto"]
+) -> tuple[Release[Array], float]:
+    """Minimise without noise: the ordinary model, never called private."""
+    ridge = 1 / rows.count if alpha == "auto" else finite_number("alpha", alpha)
+    objective = Objective(rows, targets, loss, ridge)
+    tolerance = max(1e-10 * loss.lipschitz * rows.norm, 2 * smallest_tolerance(objective))
+    return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge
+
+
+def _split(rows: Rows, found: Release[Array], alpha: float) -> Fitted:
+    stacked = np.atleast_2d(found.value)
+    if rows.constant is None:
+        return Fitted(stacked, np.zeros(len(stacked)), alpha, found)
+    return Fitted(stacked[:, :-1].copy(), stacked[:, -1] * rows.constant, alpha, found)

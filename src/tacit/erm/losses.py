@@ -1,0 +1,235 @@
+"""Convex losses with the constants that privacy proofs need, declared beside the formula.
+
+    Loss                      what a model's scores cost
+    ├── PointwiseLoss         one score a record
+    │   ├── Logistic          log(1 + exp(-m))                        margin m = y w.x
+    │   ├── HuberHinge        the hinge, rounded within `width`       margin
+    │   ├── Hinge             max(0, 1 - m)                           margin
+    │   ├── Squared           r^2 / 2                                 residual r = w.x - y
+    │   └── HuberRegression   r^2 / 2, linear beyond `width`          residual
+    └── Softmax               k scores a record (its own module)
+
+The formulas take t = m - anchor or t = r, as `tacit.erm.loss` explains.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from tacit.erm.loss import UNIT_ROUNDOFF, Array, PointwiseLoss
+from tacit.errors import InvalidParameter
+
+__all__ = ["Hinge", "HuberHinge", "HuberRegression", "Logistic", "Squared"]
+
+
+@final
+@dataclass(frozen=True)
+class Logistic(PointwiseLoss):
+    """The logistic loss log(1 + exp(-m)): L = 1, c = 1/4, derivative in (-1, 0)."""
+
+    lipschitz: ClassVar[float] = 1.0
+    smoothness: ClassVar[float] = 0.25
+    one_sided: ClassVar[bool] = True
+
+    def value(self, t: Array) -> Array:
+        """Return log(1 + exp(-t))."""
+        return np.logaddexp(0.0, -t)
+
+    def derivative(self, t: Array, out: Array | None = None) -> Array:
+        """Return -1 / (1 + exp(t))."""
+        # exp(t) may overflow: the quotient is then zero, which is within 1e-308 of the truth.
+        with np.errstate(over="ignore"):
+            power = np.exp(t, out=out)
+        power += 1.0
+        return np.divide(-1.0, power, out=power)
+
+    def curvature(self, t: Array) -> Array:
+        """Return exp(-|t|) / (1 + exp(-|t|))^2."""
+        power = np.exp(-np.abs(t))
+        return power / np.square(1.0 + power)
+
+    def rounding(self, reach: float) -> float:
+        """Allow exp four units in the last place, and one rounding each for the sum and the quotient."""
+        return 16 * UNIT_ROUNDOFF
+
+    def relative_smoothness(self, reach: float) -> float:
+        """The maximum of |t| exp(t) / (1 + exp(t))^2 is 0.22394."""
+        return min(0.224, 0.25 * reach)
+
+
+@final
+@dataclass(frozen=True)
+class HuberHinge(PointwiseLoss):
+    """The hinge rounded to a parabola where |1 - m| <= width: L = 1, c = 1/(2 width)."""
+
+    width: float = 0.5
+    lipschitz: ClassVar[float] = 1.0
+    one_sided: ClassVar[bool] = True
+    anchor: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive("width", self.width)
+
+    @property
+    def smoothness(self) -> float:
+        """The curvature 1/(2 width) of the parabola."""
+        return 1.0 / (2.0 * self.width)
+
+    def value(self, t: Array) -> Array:
+        """Return 0 for t >= width, -t for t <= -width, (width - t)^2/(4 width) between."""
+        inside = np.square(self.width - np.clip(t, -self.width, self.width)) / (4.0 * self.width)
+        return inside + np.maximum(-t - self.width, 0.0)
+
+    def derivative(self, t: Array, out: Array | None = None) -> Array:
+        """Return -(width - t)/(2 width), cut to [-1, 0]."""
+        slope = np.subtract(t, self.width, out=out)
+        slope /= 2.0 * self.width
+        return np.clip(slope, -1.0, 0.0, out=slope)
+
+    def curvature(self, t: Array) -> Array:
+        """Return 1/(2 width) where |t| <= width, else 0."""
+        return np.where(np.abs(t) <= self.width, self.smoothness, 0.0)
+
+    def rounding(self, reach: float) -> float:
+        """Each of the three roundings is at most a unit of the result's range [0, 1]."""
+        return 8 * UNIT_ROUNDOFF
+
+    def relative_smoothness(self, reach: float) -> float:
+        """Curvature is zero where |t| > width."""
+        return 0.5
+
+
+@final
+@dataclass(frozen=True)
+class Hinge(PointwiseLoss):
+    """The hinge max(0, 1 - m): L = 1 and not smooth, so for output perturbation only."""
+
+    lipschitz: ClassVar[float] = 1.0
+    smoothness: ClassVar[float] = math.inf
+    one_sided: ClassVar[bool] = True
+    anchor: ClassVar[float] = 1.0
+
+    def value(self, t: Array) -> Array:
+        """Return max(0, -t)."""
+        return np.maximum(-t, 0.0)
+
+    def derivative(self, t: Array, out: Array | None = None) -> Array:
+        """Return -1 for t < 0, else 0 (a subgradient at the corner)."""
+        return np.negative(np.less(t, 0.0), out=out, dtype=np.float64)
+
+    def curvature(self, t: Array) -> Array:
+        """Return 0, which is right away from the corner."""
+        return np.zeros_like(t)
+
+    def rounding(self, reach: float) -> float:
+        """A computed subgradient is exact."""
+        return 0.0
+
+
+@final
+@dataclass(frozen=True)
+class Squared(PointwiseLoss):
+    """Half the squared residual, targets clipped to `target_bound`: c = 1.
+
+    Its derivative is bounded only as far as predictions are: L = target_bound + prediction_bound, where
+    `prediction_bound` is a public bound on |w.x| over the coefficients that can come out.
+    """
+
+    target_bound: float
+    prediction_bound: float
+    kind: ClassVar[Literal["residual"]] = "residual"
+    smoothness: ClassVar[float] = 1.0
+    one_sided: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _require_positive("target_bound", self.target_bound)
+        _require_positive("prediction_bound", self.prediction_bound)
+
+    @property
+    def largest_target(self) -> float:
+        """The bound to which targets are clipped."""
+        return self.target_bound
+
+    @property
+    def lipschitz(self) -> float:
+        """The largest residual of a prediction within its bound."""
+        return self.target_bound + self.prediction_bound
+
+    def value(self, t: Array) -> Array:
+        """Return t^2 / 2."""
+        return 0.5 * np.square(t)
+
+    def derivative(self, t: Array, out: Array | None = None) -> Array:
+        """Return t."""
+        return np.positive(t, out=out)
+
+    def curvature(self, t: Array) -> Array:
+        """Return 1."""
+        return np.ones_like(t)
+
+    def steepest(self, reach: float) -> float:
+        """The largest residual of scores up to `reach`."""
+        return reach + self.target_bound
+
+    def rounding(self, reach: float) -> float:
+        """The residual itself is rounded once."""
+        return 2 * UNIT_ROUNDOFF * self.steepest(reach)
+
+    def relative_smoothness(self, reach: float) -> float:
+        """The derivative is the argument."""
+        return self.steepest(reach)
+
+
+@final
+@dataclass(frozen=True)
+class HuberRegression(PointwiseLoss):
+    """Half the squared residual, continued linearly beyond `width`: L = width, c = 1."""
+
+    width: float
+    target_bound: float
+    kind: ClassVar[Literal["residual"]] = "residual"
+    smoothness: ClassVar[float] = 1.0
+    one_sided: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _require_positive("width", self.width)
+        _require_positive("target_bound", self.target_bound)
+
+    @property
+    def largest_target(self) -> float:
+        """The bound to which targets are clipped."""
+        return self.target_bound
+
+    @property
+    def lipschitz(self) -> float:
+        """The slope beyond the width."""
+        return self.width
+
+    def value(self, t: Array) -> Array:
+        """Return t^2/2 for |t| <= width, else width |t| - width^2/2."""
+        inside = np.minimum(np.abs(t), self.width)
+        return inside * (np.abs(t) - 0.5 * inside)
+
+    def derivative(self, t: Array, out: Array | None = None) -> Array:
+        """Return t cut to [-width, width]."""
+        return np.clip(t, -self.width, self.width, out=out)
+
+    def curvature(self, t: Array) -> Array:
+        """Return 1 where |t| <= width, else 0."""
+        return np.where(np.abs(t) <= self.width, 1.0, 0.0)
+
+    def rounding(self, reach: float) -> float:
+        """The residual itself is rounded once, and counts only up to the width."""
+        return 2 * UNIT_ROUNDOFF * self.width
+
+    def relative_smoothness(self, reach: float) -> float:
+        """Curvature is zero where |t| > width."""
+        return self.width
+
+
+def _require_positive(name: str, value: float) -> None:
+    """Refuse a declared constant that is not a positive finite number."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf):
+        raise InvalidParameter(f"{name} must be a positive finite number, got {value!r}.")

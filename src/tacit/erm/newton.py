@@ -1,0 +1,161 @@
+"""Newton's method with a stale Hessian, steered by gradients alone.
+
+A step is accepted when it brings the norm of the gradient below every norm before, or when the slope along
+the step is still downhill at its end: by convexity J has then fallen by at least a fixed share of what the
+slope promised (Armijo). Values of J are never compared, so nothing cancels near the minimum. The first kind
+of step happens only finitely often, the second kind converges from anywhere.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from tacit.erm.crew import Crew
+from tacit.erm.curvature import CurvatureModel
+from tacit.erm.exact import Point
+from tacit.erm.loss import Array
+from tacit.erm.objective import Objective
+from tacit.erm.preconditioner import build_preconditioner
+from tacit.erm.rounding import Rounding
+
+__all__ = ["Evaluation", "Landscape", "Smooth", "descend"]
+
+_DOWNHILL = 1e-4
+_PROGRESS = 0.9
+_SHORTEST = 2.0**-40
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A point, the gradient computed there, and a bound on the norm of that gradient's error."""
+
+    point: Point
+    gradient: Array
+    error: float
+
+    @property
+    def norm(self) -> float:
+        """An upper bound on the norm of the computed gradient."""
+        return float(np.linalg.norm(self.gradient)) * (1.0 + 1e-9)
+
+    @property
+    def tau(self) -> float:
+        """A certified bound on the norm of the true gradient."""
+        return self.norm + self.error
+
+
+class Landscape(ABC):
+    """A strongly convex function to descend."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers a point has."""
+
+    @abstractmethod
+    def evaluate(self, point: Point, wanted: float) -> Evaluation:
+        """Compute the gradient to within `wanted`, with only as many digits as that takes."""
+
+    @abstractmethod
+    def model(self, point: Point) -> CurvatureModel:
+        """Model the curvature at a point."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Smooth(Landscape):
+    """An objective with a smooth loss."""
+
+    objective: Objective
+    workers: Crew
+
+    @property
+    def size(self) -> int:
+        """The size of a coefficient."""
+        return self.objective.size
+
+    def evaluate(self, point: Point, wanted: float) -> Evaluation:
+        """Compute the gradient, and a bound on its error."""
+        precision = Rounding(self.objective).precision(point.size, wanted)
+        at = point if precision.accurate else point.rounded()
+        blocks = self.objective.rows.blocks(self.objective.loss.outputs, precision.rows_per_block)
+        gradient = self.objective.gradients(self.workers, at, blocks, precision.accurate)
+        return Evaluation(at, gradient, precision.error)
+
+    def model(self, point: Point) -> CurvatureModel:
+        """Model the curvature by a Hessian over all rows."""
+        return CurvatureModel(build_preconditioner(self.objective, self.workers, point))
+
+
+def descend(
+    landscape: Landscape, start: Point, model: CurvatureModel, tolerance: float, enough: float = 0.0
+) -> Evaluation:
+    """Return a point whose true gradient has at most the norm `tolerance`.
+
+    With `enough` it returns earlier, once the function is expected to fall by no more than half of that.
+    """
+    wanted = tolerance / 4
+    here = landscape.evaluate(start, wanted)
+    best = here.norm
+    while here.tau > tolerance:
+        step = model.direction(here.gradient.reshape(1, -1)).reshape(here.gradient.shape)
+        if -float(np.vdot(here.gradient, step)) <= enough:
+            break
+        there = _search(landscape, here, step, best, wanted)
+        if there is None:
+            # Only rounding can defeat a descent direction: look again, more closely.
+            wanted /= 16
+            model = landscape.model(here.point)
+            here = landscape.evaluate(here.point, wanted)
+            continue
+        if _hessian_pays(landscape, model, there.norm / here.norm, there.norm / tolerance):
+            model = landscape.model(there.point)
+        else:
+            model = model.learned(*_differences(here, there))
+        here, best = there, min(best, there.norm)
+    return here
+
+
+def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wanted: float) -> Evaluation | None:
+    """Return an acceptable point along the step, not much shorter than it could be; None without one."""
+    slope = float(np.vdot(here.gradient, step))
+    near, far = (0.0, slope), (math.inf, math.nan)
+    share, downhill = 1.0, None
+    while share > _SHORTEST:
+        there = landscape.evaluate(here.point.moved(share * step), wanted)
+        new_slope = float(np.vdot(there.gradient, step))
+        if there.norm <= _PROGRESS * best:
+            return there
+        if new_slope <= _DOWNHILL * slope:
+            if math.isinf(far[0]) or new_slope >= slope / 2:
+                return there
+            near, downhill = (share, new_slope), there
+        else:
+            far = (share, new_slope)
+        # Where the slope would be a tenth if it changed evenly between the two.
+        even = (0.1 * slope - near[1]) / (far[1] - near[1])
+        share = near[0] + (far[0] - near[0]) * min(0.9, max(0.1, even))
+    return downhill
+
+
+def _hessian_pays(landscape: Landscape, model: CurvatureModel, rate: float, left: float) -> bool:
+    """Tell whether a new Hessian would cost less than going on with gradients at this rate.
+
+    A pass for a Hessian costs about size/16 passes for a gradient.
+    """
+    if not model.preconditioner.whole or left <= 1.0:
+        return False
+    return rate >= 0.5 or math.log(left) / -math.log(rate) > 4 + landscape.size / 16
+
+
+def _differences(here: Evaluation, there: Evaluation) -> tuple[Array, Array]:
+    """Return the step and the change of the gradient between two evaluations, as stacks of one."""
+    step = there.point.high - here.point.high
+    if there.point.low is not None and here.point.low is not None:
+        step = step + (there.point.low - here.point.low)
+    change = there.gradient - here.gradient
+    return step.reshape(1, -1), change.reshape(1, -1)
