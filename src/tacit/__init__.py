@@ -6,8 +6,24 @@ records, and every record is clipped to declared public bounds, never trusted.
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.data.encoder import PublicEncoder
+from tacit.data.schema import Schema
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.general import PrivateERM
+from tacit.erm.regression import PrivateLinearRegression
 from tacit.release import Release, release
 
-__all__ = ["Budget", "Ledger", "Release", "release"]
+__all__ = [
+    "Budget",
+    "Ledger",
+    "PrivateERM",
+    "PrivateLinearRegression",
+    "PrivateLinearSVC",
+    "PrivateLogisticRegression",
+    "PublicEncoder",
+    "Release",
+    "Schema",
+    "release",
+]
 
 __version__ = "0.1.0"

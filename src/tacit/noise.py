@@ -37,6 +37,7 @@ __all__ = [
     "gaussian_error",
     "gumbel",
     "laplace",
+    "permutation",
     "power_of_two_below",
     "source_for",
     "spherical",
@@ -130,6 +131,11 @@ def add_on_grid(value: Floats, noise: Integers, grid: float) -> Floats:
 def uniform(source: Source, size: int) -> Floats:
     """Draw uniform multiples of 2^-53 from [0, 1)."""
     return source.generator().random(size)
+
+
+def permutation(source: Source, size: int) -> Integers:
+    """Draw an order of 0, ..., size - 1, every one as likely."""
+    return source.generator().permutation(size)
 
 
 def laplace(source: Source, scale: int, size: int) -> Integers:

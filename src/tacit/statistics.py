@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget, exact_number, finite_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import AdditiveNoise, Exponential, Gaussian, Laplace
+from tacit.mechanisms import Exponential, Gaussian, Laplace
+from tacit.mechanisms.mechanism import checked_whole
 from tacit.release import Release, release
 
-__all__ = ["bounds", "count", "histogram", "mean", "quantile", "sum"]
+__all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
 
 
 def count(
@@ -109,6 +110,16 @@ def mean(
         random_state=random_state,
     )
     return noisy.map(lambda total: total / size)
+
+
+def mean_error(
+    count: int, *, low: float, high: float, epsilon: float, delta: float = 0.0, confidence: float = 0.95
+) -> float:
+    """Return what the noise of `mean` over that many records stays below with this confidence; no record is needed."""
+    low, high = _range(low, high)
+    return (
+        (high - low) * _additive(Budget(epsilon, delta), 1.0, 1.0, ()).error(confidence) / checked_whole("count", count)
+    )
 
 
 def histogram(
@@ -209,7 +220,7 @@ def bounds(
     return first, second
 
 
-def _additive(budget: Budget, l1: float, l2: float, shape: tuple[int, ...]) -> AdditiveNoise:
+def _additive(budget: Budget, l1: float, l2: float, shape: tuple[int, ...]) -> Laplace | Gaussian:
     """Laplace noise for a pure budget, Gaussian noise for one with a delta."""
     if budget.is_pure:
         return Laplace.for_budget(budget, l1, shape)
@@ -221,9 +232,7 @@ def _scalar(noisy: Release[Any]) -> Release[float]:
 
 
 def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
-    low, high = float(exact_number("low", low)), float(exact_number("high", high))
-    if not low < high or not math.isfinite(high - low) or high - low < 1e-100:
-        raise InvalidParameter(f"low must lie below high, got low={low!r}, high={high!r}.")
+    low, high = _range(low, high)
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -231,6 +240,13 @@ def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.flo
     if column.ndim != 1:
         raise InvalidParameter(f"the values must be one column, got an array of shape {column.shape}.")
     return np.clip(np.where(np.isnan(column), low + (high - low) / 2, column), low, high), low, high
+
+
+def _range(low: float, high: float) -> tuple[float, float]:
+    low, high = finite_number("low", low), finite_number("high", high)
+    if not low < high or not math.isfinite(high - low) or high - low < 1e-100:
+        raise InvalidParameter(f"low must lie below high, got low={low!r}, high={high!r}.")
+    return low, high
 
 
 def _sum_of_shares(column: NDArray[np.float64], low: float, high: float) -> float:

@@ -36,7 +36,11 @@ _SQLITE = {
     True: ("BEGIN",),
 }
 _POSTGRESQL = {
-    False: (f"SET LOCAL lock_timeout = '{_WAIT_SECONDS}s'", "SET LOCAL synchronous_commit = on"),
+    False: (
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        f"SET LOCAL lock_timeout = '{_WAIT_SECONDS}s'",
+        "SET LOCAL synchronous_commit = on",
+    ),
     True: ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",),
 }
 
@@ -64,7 +68,7 @@ ENTRY = sa.Table(
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Store:
     """The address of a database that holds accounts."""
 
@@ -87,6 +91,8 @@ class Store:
                 raise InvalidParameter("a ledger must survive the process: give a file, sqlite:///hospital.db.")
             return cls(sa.URL.create("sqlite", database=os.path.abspath(database)))
         if backend == "postgresql":
+            if "password" in url.query:
+                url = url.set(password=str(url.query["password"])).difference_update_query(["password"])
             return cls(url if "+" in url.drivername else url.set(drivername="postgresql+psycopg"))
         raise InvalidParameter(f"a ledger lives in SQLite or PostgreSQL, got {backend!r}.")
 
@@ -95,8 +101,9 @@ class Store:
         return self.url.get_backend_name() == "sqlite"
 
     def __str__(self) -> str:
-        # The query part of an address may hold a password too.
-        return self.url.set(query={}).render_as_string(hide_password=True)
+        return self.url.difference_update_query(["sslpassword", "passfile"]).render_as_string(hide_password=True)
+
+    __repr__ = __str__
 
     def prepare(self) -> None:
         """Create the tables where they are missing; refuse a file or database that holds something else."""
@@ -195,6 +202,8 @@ def _translated(where: str) -> Iterator[None]:
         raise InvalidParameter(f"{where} needs a driver: pip install 'tacit[postgres]'.") from error
     except NoSuchModuleError as error:
         raise InvalidParameter(f"there is no driver for {where}.") from error
+    except UnicodeDecodeError as error:
+        raise LedgerCorrupt(f"the ledger at {where} is damaged. Restore it from a backup.") from error
     except DBAPIError as error:
         kind, says = _REASONS.get(_code(error.orig), (LedgerError, "cannot be used"))
         raise kind(f"the ledger at {where} {says}: {error.orig}") from error

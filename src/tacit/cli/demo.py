@@ -1,86 +1,139 @@
-"""`tacit demo`: three releases about real records, what they cost and what that means."""
+"""`tacit demo`: questions, a model and its score, all about real records and out of one budget."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from tacit import statistics
+from tacit import evaluation, statistics
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
 from tacit.budget import Budget
 from tacit.cli.console import console, one_line_errors
-from tacit.data import load_adult
-from tacit.release import Release
+from tacit.cli.pictures import accuracy_curve, coefficients, histogram
+from tacit.data import PublicEncoder, adult_schema, load_adult
+from tacit.erm.classification import PrivateLogisticRegression
 
 __all__ = ["demo"]
 
+_EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_REHEARSALS = 5
+_CLASSES = ["<=50K", ">50K"]
+
+
+@dataclass(frozen=True)
+class _Records:
+    """Adult, encoded by its schema, and split by coins that look at no record."""
+
+    ages: NDArray[np.float64]
+    schooling: NDArray[np.float64]
+    rows: Any
+    labels: NDArray[Any]
+    names: list[str]
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+
 
 def demo(
-    output: Annotated[Path, typer.Option(help="The folder for the ledger and the picture.")] = Path("demo"),
+    output: Annotated[Path, typer.Option(help="The folder for the ledger and the pictures.")] = Path("demo"),
+    epsilon: Annotated[float, typer.Option(help="The epsilon that the model is trained with.")] = 1.0,
 ) -> None:
-    """Ask three questions about the bundled Adult records under one budget, and draw the answers."""
+    """Ask questions about the bundled Adult records, train on them and score the model, out of one budget."""
     with one_line_errors():
+        budget = Budget(epsilon) + Budget(0.5)
         output.mkdir(parents=True, exist_ok=True)
-        _run(output)
+        address = f"sqlite:///{output / 'ledger.db'}"
+        name = f"adult {datetime.now(UTC).isoformat(timespec='microseconds')}"
+        ledger = Ledger.create(address, name=name, budget=budget)
+        steps = 4 + (1 + len(_EPSILONS)) * _REHEARSALS
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task("reading records", total=steps)
+
+            def step(doing: str) -> None:
+                progress.update(task, description=doing, advance=1)
+
+            records = _read()
+            _run(records, ledger, epsilon, output, step)
 
 
-def _run(output: Path) -> None:
-    columns = load_adult()
-    ages = np.asarray(columns["age"], dtype=float)
-    education = np.asarray(columns["education-num"], dtype=float)
-    ledger = Ledger.create(
-        f"sqlite:///{output / 'ledger.db'}",
-        name=f"adult {datetime.now(UTC).isoformat(timespec='microseconds')}",
-        budget=Budget(1.0),
-    )
-    levels = list(range(1, 17))
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("asking", total=3)
-        older = statistics.count(ages > 60, epsilon=0.1, ledger=ledger, label="older than 60")
-        progress.advance(task)
-        age = statistics.mean(ages, low=17, high=90, epsilon=0.1, ledger=ledger, label="mean age")
-        progress.advance(task)
-        schooling = statistics.histogram(education, levels=levels, epsilon=0.3, ledger=ledger, label="schooling")
-        progress.advance(task)
-    truth = np.array([np.count_nonzero(education == level) for level in levels])
-    console.print(_table(ages, older, age, schooling, truth))
-    console.print(f"budget {ledger.budget}\nspent  {ledger.spent}\nleft   {ledger.remaining}\n")
-    console.print(explain(ledger.spent))
-    picture = output / "adult.png"
-    _draw(picture, levels, schooling, truth)
-    console.print(f"\npicture: {picture}   ledger: {output / 'ledger.db'} (see `tacit ledger show`)")
+def _read() -> _Records:
+    columns, schema = load_adult("all"), adult_schema()
+    encoder = PublicEncoder(schema)
+    rows = encoder.fit_transform(columns)
+    names = [str(name) for name in encoder.get_feature_names_out()]
+    train, test = evaluation.split_by_index(len(rows))
+    ages, schooling = columns["age"].astype(float), columns["education-num"].astype(float)
+    return _Records(ages, schooling, rows, schema.labels(columns), names, train, test)
 
 
-def _table(
-    ages: NDArray[np.float64],
-    older: Release[float],
-    age: Release[float],
-    schooling: Release[NDArray[np.float64]],
-    truth: NDArray[np.int64],
-) -> Table:
-    table = Table(title="Adult, a public data set: so the true values may be shown beside the private ones")
+def _run(records: _Records, ledger: Ledger, epsilon: float, output: Path, step: Any) -> None:
+    table = Table(title="Adult is a public data set: so true values may be shown beside private ones")
     for column in ("question", "private answer", "true value", "guarantee"):
         table.add_column(column, overflow="fold")
-    table.add_row("how many are older than 60?", f"{older.value:.1f}", str((ages > 60).sum()), older.guarantee)
-    table.add_row("mean age?", f"{age.value:.3f}", f"{ages.mean():.3f}", age.guarantee)
-    worst = np.abs(schooling.value - truth).max()
-    table.add_row("how many at each of 16 levels of schooling?", f"off by {worst:.1f} at most", "", schooling.guarantee)
-    return table
+    _ask(records, ledger, output, table, step)
+    _learn(records, ledger, epsilon, output, table, step)
+    console.print(table)
+    console.print(f"budget {ledger.budget}\nspent  {ledger.spent}\nleft   {ledger.remaining}\n")
+    console.print(explain(ledger.spent))
+    console.print(
+        f"\npictures: {output}/schooling.png, {output}/coefficients.png, {output}/accuracy.png\n"
+        f"ledger:   tacit ledger show sqlite:///{output}/ledger.db --name '{ledger.name}'"
+    )
 
 
-def _draw(path: Path, levels: list[int], schooling: Release[NDArray[np.float64]], truth: NDArray[np.int64]) -> None:
-    from matplotlib.figure import Figure
+def _ask(records: _Records, ledger: Ledger, output: Path, table: Table, step: Any) -> None:
+    levels = list(range(1, 17))
+    step("asking three questions")
+    older = statistics.count(records.ages > 60, epsilon=0.1, ledger=ledger, label="older than 60")
+    age = statistics.mean(records.ages, low=17, high=90, epsilon=0.1, ledger=ledger, label="mean age")
+    schooling = statistics.histogram(records.schooling, levels=levels, epsilon=0.3, ledger=ledger, label="schooling")
+    truth = np.array([np.count_nonzero(records.schooling == level) for level in levels])
+    table.add_row("how many are over 60?", f"{older.value:.1f}", f"{(records.ages > 60).sum()}", older.guarantee)
+    table.add_row("mean age?", f"{age.value:.3f}", f"{records.ages.mean():.3f}", age.guarantee)
+    worst = float(np.abs(schooling.value - truth).max())
+    table.add_row("16 levels of schooling?", f"counts off by {worst:.1f} at most", "see picture", schooling.guarantee)
+    histogram(output / "schooling.png", levels, schooling, truth)
 
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
-    axes.bar([level - 0.2 for level in levels], truth, width=0.4, label="true (public data)", color="lightgray")
-    axes.bar([level + 0.2 for level in levels], schooling.value, width=0.4, label="private")
-    axes.set(xlabel="education-num", ylabel="records", title=f"Schooling of {truth.sum():,} people")
-    axes.legend(title=f"{schooling.budget}, replace-one")
-    figure.savefig(path, dpi=150)
+
+def _learn(records: _Records, ledger: Ledger, epsilon: float, output: Path, table: Table, step: Any) -> None:
+    train, test = records.train, records.test
+    parts = ledger.partition("use", ["train", "test"], fixed_by="index")
+    step("training privately")
+    model = PrivateLogisticRegression(epsilon, classes=_CLASSES, ledger=parts["train"])
+    model.fit(records.rows[train], records.labels[train])
+    step("scoring privately")
+    score = evaluation.accuracy(
+        model, records.rows[test], records.labels[test], epsilon=min(epsilon, 0.5), ledger=parts["test"]
+    )
+    truth = model.score(records.rows[test], records.labels[test])
+    table.add_row("who earns over 50K? (logistic regression)", "see picture", "", model.release_.guarantee)
+    table.add_row("its accuracy on held-out records?", f"{score.value:.4f}", f"{truth:.4f}", score.release.guarantee)
+    again = [_rehearse(records, epsilon, seed, step) for seed in range(_REHEARSALS)]
+    spread = np.std([rehearsal.coef_[0] for rehearsal in again], axis=0, ddof=1)
+    coefficients(output / "coefficients.png", records.names, model, spread)
+    curve = {
+        level: [
+            _rehearse(records, level, seed, step).score(records.rows[test], records.labels[test])
+            for seed in range(_REHEARSALS)
+        ]
+        for level in _EPSILONS
+    }
+    step("fitting without privacy")
+    plain = PrivateLogisticRegression(float("inf"), classes=_CLASSES).fit(records.rows[train], records.labels[train])
+    majority = float(np.mean(records.labels[test] == _CLASSES[0]))
+    accuracy_curve(
+        output / "accuracy.png", curve, plain.score(records.rows[test], records.labels[test]), majority, epsilon, score
+    )
+
+
+def _rehearse(records: _Records, epsilon: float, seed: int, step: Any) -> PrivateLogisticRegression:
+    step(f"rehearsing on public data, epsilon={epsilon:g}")
+    model = PrivateLogisticRegression(epsilon, classes=_CLASSES, random_state=seed)
+    return model.fit(records.rows[records.train], records.labels[records.train])

@@ -3,6 +3,7 @@
 from tacit.erm.loss import Loss, PointwiseLoss
 from tacit.erm.loss_check import check_loss
 from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic, Squared
+from tacit.erm.many import solve_many
 from tacit.erm.objective import Objective
 from tacit.erm.rows import Rows
 from tacit.erm.softmax import Softmax
@@ -23,4 +24,5 @@ __all__ = [
     "check_loss",
     "smallest_tolerance",
     "solve",
+    "solve_many",
 ]

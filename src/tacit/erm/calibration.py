@@ -65,7 +65,7 @@ def pure_tilt(budget: Budget, setting: Setting, alpha: float) -> Tilt:
         floor = multiple * setting.norm * law.scale / setting.count
         return _tilt(law, max(alpha, floor * _UP))
     bend = setting.loss.smoothness * setting.norm**2 / setting.count
-    raised = max(alpha, bend / math.expm1(budget.epsilon / 2) * _UP)
+    raised = max(alpha, bend / _grown(budget.epsilon / 2) * _UP)
     return _tilt(_spherical(_less(budget, math.log1p(bend / raised)), setting), raised)
 
 
@@ -88,6 +88,11 @@ def _spherical(budget: Budget, setting: Setting) -> SphericalLaplace:
 
 def _tilt(law: SphericalLaplace, alpha: float) -> Tilt:
     return Tilt(alpha, law.scale, law.grid, law.dimension, gaussian=False)
+
+
+def _grown(epsilon: float) -> float:
+    """Return e^epsilon - 1, or less where that would overflow: the ridge is then larger than it need be."""
+    return math.expm1(min(epsilon, 700.0))
 
 
 def _less(budget: Budget, jacobian: float) -> Budget:
@@ -119,7 +124,7 @@ def _logistic(budget: Budget, setting: Setting, alpha: float) -> tuple[float, fl
 def _pointwise(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float]:
     """Pay for the Jacobian; a loss whose slope has one sign then costs what one Gaussian release does."""
     bend = setting.loss.smoothness * setting.norm**2 / setting.count
-    raised = max(alpha, bend / math.expm1(budget.epsilon / 2) * _UP)
+    raised = max(alpha, bend / _grown(budget.epsilon / 2) * _UP)
     left = _less(budget, math.log1p(bend / raised))
     epsilon = rounded_down(left.exact_epsilon)
     if setting.loss.one_sided:

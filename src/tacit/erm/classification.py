@@ -7,17 +7,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.erm.defaults import Kind
-from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows
+from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows, validated
 from tacit.erm.loss import Array, Loss
 from tacit.erm.losses import Hinge, HuberHinge, Logistic
 from tacit.erm.softmax import Softmax
 from tacit.errors import InvalidParameter
 
-__all__ = ["PrivateLinearSVC", "PrivateLogisticRegression"]
+__all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "known_classes"]
 
 
 class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,15 +33,15 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ledger: Ledger | None
     random_state: object
 
-    def _fit(self, X: Any, y: Any, losses: "dict[bool, Any]") -> Self:
+    def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> Self:
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
-        data, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        data, labels = validated(self, X, y=y, order="C")
         check_classification_targets(labels)
-        self.classes_, indices, assumed = _known_classes(self.classes, labels)
-        joint = len(self.classes_) > 2
-        loss: Loss = losses[joint](len(self.classes_)) if joint else losses[joint]
-        targets = indices if joint else np.where(indices == 1, 1.0, -1.0)
+        self.classes_, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
+        several = len(self.classes_) if len(self.classes_) > 2 else 0
+        loss = joint(several) if joint and several else binary
+        targets = indices if several else np.where(indices == 1, 1.0, -1.0)
         fitted = fit_linear(
             private_rows(data, norm, self.fit_intercept, X),
             targets,
@@ -66,7 +66,7 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Array:
         """Return the score of every row (and class, if there are more than two)."""
         check_is_fitted(self)
-        data = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        data = validated(self, X, reset=False)
         scores = np.asarray(data @ self.coef_.T + self.intercept_)
         return scores if len(self.classes_) > 2 else scores.ravel()
 
@@ -130,7 +130,7 @@ class PrivateLogisticRegression(_LinearClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
-        return self._fit(X, y, {False: Logistic(), True: Softmax})
+        return self._fit(X, y, Logistic(), Softmax)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
@@ -188,7 +188,7 @@ class PrivateLinearSVC(_LinearClassifier):
         if self.loss not in ("huber", "hinge"):
             raise InvalidParameter(f"loss must be 'huber' or 'hinge', got {self.loss!r}.")
         loss = HuberHinge(self.width) if self.loss == "huber" else Hinge()
-        return self._fit(X, y, {False: loss, True: _two_classes_only})
+        return self._fit(X, y, loss, None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -196,20 +196,18 @@ class PrivateLinearSVC(_LinearClassifier):
         return tags
 
 
-def _two_classes_only(count: int) -> Loss:
-    raise InvalidParameter(
-        f"Only binary classification is supported: PrivateLinearSVC separates two classes, got {count}. "
-        "Use PrivateLogisticRegression, which is joint over classes."
-    )
-
-
-def _known_classes(declared: ArrayLike | None, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], str]:
+def known_classes(
+    declared: ArrayLike | None, labels: NDArray[Any], most: float = np.inf
+) -> tuple[NDArray[Any], NDArray[np.intp], str]:
     """Return the sorted classes, the index of every label among them, and what was assumed."""
     if declared is None:
         classes, indices = np.unique(labels, return_inverse=True)
         assumed = "the set of labels in y"
     else:
-        classes = np.unique(np.asarray(declared))
+        listed = np.asarray(list(declared) if isinstance(declared, set | frozenset) else declared)
+        if listed.ndim != 1 or listed.size < 2 or np.any(listed != listed):
+            raise InvalidParameter("classes must list at least two different labels.")
+        classes = np.unique(listed)
         indices = np.searchsorted(classes, labels)
         known = classes[np.minimum(indices, len(classes) - 1)] == labels
         if not np.all(known):
@@ -220,5 +218,10 @@ def _known_classes(declared: ArrayLike | None, labels: NDArray[Any]) -> tuple[ND
     if len(classes) < 2:
         raise InvalidParameter(
             "a classifier needs at least two classes, got 1 class. Declare the classes that can occur: classes=[...]."
+        )
+    if len(classes) > most:
+        raise InvalidParameter(
+            f"Only binary classification is supported by this loss, got {len(classes)} classes. "
+            "Use PrivateLogisticRegression, which is joint over classes."
         )
     return classes, indices.astype(np.intp), assumed

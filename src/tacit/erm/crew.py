@@ -21,15 +21,15 @@ Bounds = tuple[int, int]
 T = TypeVar("T")
 
 _WORTH_SHARING = 2_000_000
+_PARTS = 32
 
 
 @final
 class Crew:
     """Runs the blocks of a pass, on the threads of `executor` or on the caller's."""
 
-    def __init__(self, executor: ThreadPoolExecutor | None, threads: int) -> None:
+    def __init__(self, executor: ThreadPoolExecutor | None) -> None:
         self._executor = executor
-        self._threads = threads
 
     def sum(self, work: Callable[[Bounds], Array], blocks: Sequence[Bounds]) -> Array:
         """Return the sum of `work(block)` over the blocks, rounded once."""
@@ -53,25 +53,23 @@ class Crew:
 
         return [result for part in self._spread(share, blocks) for result in part]
 
-    def _spread(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> list[T]:
-        """Give every thread one contiguous part of the blocks."""
-        if self._executor is None or len(blocks) == 1:
-            return [share(blocks)]
-        size = -(-len(blocks) // self._threads)
+    def _spread(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> Iterator[T]:
+        """Cut the blocks into parts that idle threads pick up; the parts do not depend on the threads."""
+        size = -(-len(blocks) // _PARTS)
         parts = [blocks[start : start + size] for start in range(0, len(blocks), size)]
-        return list(self._executor.map(share, parts))
+        return map(share, parts) if self._executor is None else self._executor.map(share, parts)
 
 
 @contextmanager
 def crew(entries: int) -> Iterator[Crew]:
     """Gather a crew for passes over `entries` matrix entries, as large as the user lets the library's be."""
     if entries < _WORTH_SHARING:
-        yield Crew(None, 1)
+        yield Crew(None)
         return
     libraries = ThreadpoolController().select(user_api="blas")
     threads = max((library["num_threads"] for library in libraries.info()), default=1)
     if threads == 1:
-        yield Crew(None, 1)
+        yield Crew(None)
         return
     with libraries.limit(limits=1), ThreadPoolExecutor(threads) as executor:
-        yield Crew(executor, threads)
+        yield Crew(executor)

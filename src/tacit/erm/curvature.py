@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.erm.loss import Array
 from tacit.erm.preconditioner import Preconditioner
@@ -38,6 +39,11 @@ class CurvatureModel:
         # A whole Hessian has the right scale already; a part of one learns it from the latest step.
         scale = _dot(step, change) / _dot(change, self.preconditioner.solve(change))
         return type(self)(self.preconditioner, pairs, scale)
+
+    def kept(self, models: NDArray[np.bool_]) -> Self:
+        """Return the model for some members of the stack only."""
+        pairs = tuple((step[models], change[models]) for step, change in self.pairs)
+        return type(self)(self.preconditioner, pairs, None if self.scale is None else self.scale[models])
 
     def direction(self, stack: Array) -> Array:
         """Return minus the inverse curvature times each gradient of the stack."""

@@ -16,7 +16,7 @@ from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Pe
 from tacit.erm.setting import Setting
 from tacit.errors import InvalidParameter
 
-__all__ = ["Kind", "default_alpha", "default_kind", "perturbation_for"]
+__all__ = ["Kind", "checked_alpha", "default_alpha", "default_kind", "is_auto", "perturbation_for"]
 
 Kind = Literal["auto", "objective", "output", "gradient"]
 
@@ -27,15 +27,26 @@ _KINDS: dict[str, type[OutputPerturbation] | type[ObjectivePerturbation] | type[
 }
 
 
-def perturbation_for(kind: Kind, budget: Budget, setting: Setting, alpha: float | Literal["auto"]) -> Perturbation:
+def perturbation_for(kind: str, budget: Budget, setting: Setting, alpha: float | Literal["auto"]) -> Perturbation:
     """Build the perturbation, choosing what was left to `auto`."""
     chosen = default_kind(budget, setting) if kind == "auto" else kind
-    if chosen not in _KINDS:
+    if not isinstance(chosen, str) or chosen not in _KINDS:
         raise InvalidParameter(f"perturbation must be one of auto, {', '.join(_KINDS)}, got {kind!r}.")
-    ridge = default_alpha(chosen, budget, setting) if alpha == "auto" else finite_number("alpha", alpha)
-    if not 0 < ridge < math.inf:
-        raise InvalidParameter(f"alpha must be 'auto' or a positive number, got {alpha!r}.")
+    ridge = default_alpha(chosen, budget, setting) if is_auto(alpha) else checked_alpha(alpha)
     return _KINDS[chosen](budget, setting, ridge)
+
+
+def is_auto(alpha: object) -> bool:
+    """Whether the ridge was left to the defaults."""
+    return isinstance(alpha, str) and alpha == "auto"
+
+
+def checked_alpha(alpha: object) -> float:
+    """Return a declared ridge as a float; refuse what cannot be one."""
+    ridge = finite_number("alpha", alpha)
+    if not 1e-100 <= ridge <= 1e100:
+        raise InvalidParameter(f"alpha must be 'auto' or a positive number from 1e-100 to 1e100, got {alpha!r}.")
+    return ridge
 
 
 def default_kind(budget: Budget, setting: Setting) -> Kind:
@@ -45,7 +56,7 @@ def default_kind(budget: Budget, setting: Setting) -> Kind:
     return "objective" if budget.is_pure else "gradient"
 
 
-def default_alpha(kind: Kind, budget: Budget, setting: Setting) -> float:
+def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     """Return the ridge that keeps the noise of predictions near 2."""
     slope, norm, count = setting.slope, setting.norm, setting.count
     if budget.is_pure:

@@ -7,11 +7,14 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
 from tacit.data.bounded import BoundedRows, stated_norm
-from tacit.erm.defaults import Kind, perturbation_for
+from tacit.erm.defaults import checked_alpha, is_auto, perturbation_for
 from tacit.erm.loss import Array, Loss
 from tacit.erm.objective import Objective
 from tacit.erm.rows import Rows
@@ -20,7 +23,24 @@ from tacit.erm.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
 from tacit.release import Release, release
 
-__all__ = ["Fitted", "fit_linear", "known_norm", "needed_budget", "private_rows"]
+__all__ = ["Fitted", "fit_linear", "known_norm", "needed_budget", "private_rows", "split", "validated"]
+
+# scikit-learn's messages that say nothing of any value; the rest of them, and all further lines, may quote records.
+_HARMLESS = (
+    "Expected 2D array",
+    "Complex data not supported",
+    "Found array with",
+    "Found input variables with inconsistent",
+    "Input X contains",
+    "Input y contains",
+    "Sparse data was passed",
+    "y should be a 1d array",
+    "Unknown label type",
+    "The feature names should match",
+    "X has",
+)
+_HARMLESS_PARTS = ("requires y to be passed", "Supports only", "does not accept missing values")
+_LARGEST_ENTRY = 1e100
 
 INTERCEPT = 0.25
 """The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
@@ -45,7 +65,10 @@ def needed_budget(epsilon: object, delta: object) -> Budget | None:
         )
     if isinstance(epsilon, float) and epsilon == math.inf:
         return None
-    return Budget(epsilon, delta)  # type: ignore[arg-type]
+    budget = Budget(epsilon, delta)  # type: ignore[arg-type]
+    if not budget.exact_epsilon:
+        raise InvalidParameter(f"epsilon must be above 0 to learn anything, got {budget}.")
+    return budget
 
 
 def known_norm(data_norm: object, X: object) -> float:
@@ -66,7 +89,32 @@ def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> 
     """Clip rows to the norm and end them with a constant, unless they have one already."""
     has_constant = isinstance(original, BoundedRows) and original.has_constant
     constant = INTERCEPT * norm if fit_intercept and not has_constant else None
-    return Rows.clipped(X, norm, constant)
+    return Rows.clipped(_tamed(X), norm, constant)
+
+
+def _tamed(X: Any) -> Any:
+    """Clamp entries whose squares would overflow: like clipping, a change of each record by itself."""
+    entries = X.data if issparse(X) else X
+    if entries.size == 0 or max(-entries.min(), entries.max()) < _LARGEST_ENTRY:
+        return X
+    if not issparse(X):
+        return np.clip(X, -_LARGEST_ENTRY, _LARGEST_ENTRY)
+    clamped = X.copy()
+    clamped.data = np.clip(entries, -_LARGEST_ENTRY, _LARGEST_ENTRY)
+    return clamped
+
+
+def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
+    """Return what scikit-learn's validation makes of X (and y), with errors that quote no record."""
+    try:
+        return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **checks)
+    except (ValueError, TypeError) as error:
+        message = str(error).split("\n", 1)[0]
+        if not message.startswith(_HARMLESS) and not any(part in message for part in _HARMLESS_PARTS):
+            message = "X and y must be a table and a column of finite numbers (or labels) of the same length."
+        if message.startswith("Expected 2D array"):
+            message += " Reshape your data: one row for each record."
+        raise InvalidParameter(message) from None
 
 
 def fit_linear(
@@ -75,7 +123,7 @@ def fit_linear(
     loss: Loss,
     budget: Budget | None,
     *,
-    perturbation: Kind,
+    perturbation: str,
     alpha: float | Literal["auto"],
     ledger: Ledger | None,
     label: str,
@@ -84,29 +132,30 @@ def fit_linear(
 ) -> Fitted:
     """Fit a linear model privately; without a budget, fit the same model without privacy."""
     if budget is None:
-        return _split(rows, *_plain(rows, targets, loss, alpha))
+        return split(rows, *_plain(rows, targets, loss, alpha))
     setting = Setting.of(rows, loss)
     mechanism = perturbation_for(perturbation, budget, setting, alpha)
     objective = Objective(rows, targets, loss, mechanism.alpha)
     ridge = f"alpha={mechanism.alpha:.6g}"
-    if alpha != "auto" and mechanism.alpha > alpha:
-        ridge += f" (raised from {alpha:g}, which the guarantee needs)"
+    if not is_auto(alpha) and mechanism.alpha > checked_alpha(alpha):
+        ridge += f" (raised from {checked_alpha(alpha):g}, which the guarantee needs)"
     public = (*setting.public, ridge, *assumed.values())
     found = release(mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public)
-    return _split(rows, found, mechanism.alpha)
+    return split(rows, found, mechanism.alpha)
 
 
 def _plain(
     rows: Rows, targets: NDArray[Any], loss: Loss, alpha: float | Literal["auto"]
 ) -> tuple[Release[Array], float]:
     """Minimise without noise: the ordinary model, never called private."""
-    ridge = 1 / rows.count if alpha == "auto" else finite_number("alpha", alpha)
+    ridge = 1 / rows.count if is_auto(alpha) else checked_alpha(alpha)
     objective = Objective(rows, targets, loss, ridge)
     tolerance = max(1e-10 * loss.lipschitz * rows.norm, 2 * smallest_tolerance(objective))
     return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge
 
 
-def _split(rows: Rows, found: Release[Array], alpha: float) -> Fitted:
+def split(rows: Rows, found: Release[Array], alpha: float) -> Fitted:
+    """Take a coefficient apart into weights and intercepts."""
     stacked = np.atleast_2d(found.value)
     if rows.constant is None:
         return Fitted(stacked, np.zeros(len(stacked)), alpha, found)

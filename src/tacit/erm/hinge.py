@@ -54,6 +54,10 @@ class _Smoothed(Landscape):
         """The size of a coefficient."""
         return self.objective.size
 
+    def reach(self, step: Array) -> float:
+        """The norm of the longest row times that of the step."""
+        return self.objective.rows.norm * float(np.linalg.norm(step))
+
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
         """Compute r, whose error does not depend on the scores: any slopes in [0, 1] will do."""
         precision = Rounding(self.objective, given_slopes=True).precision(point.size, wanted)

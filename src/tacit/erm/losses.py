@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.erm.loss import UNIT_ROUNDOFF, Array, PointwiseLoss
 from tacit.errors import InvalidParameter
@@ -45,13 +46,19 @@ class Logistic(PointwiseLoss):
         power += 1.0
         return np.divide(-1.0, power, out=power)
 
+    def slopes(self, shifted: Array, targets: NDArray[np.generic]) -> Array:
+        """Return 1 / (1 + exp(-z)) for target -1, minus 1 for target +1: no product with the target."""
+        slopes = self.derivative(shifted, out=shifted)
+        slopes += np.less(targets.astype(np.float64, copy=False), 0.0)[:, None]
+        return slopes
+
     def curvature(self, t: Array) -> Array:
         """Return exp(-|t|) / (1 + exp(-|t|))^2."""
         power = np.exp(-np.abs(t))
         return power / np.square(1.0 + power)
 
     def rounding(self, reach: float) -> float:
-        """Allow exp four units in the last place, and one rounding each for the sum and the quotient."""
+        """Allow exp four units in the last place, and one rounding each for two sums and the quotient."""
         return 16 * UNIT_ROUNDOFF
 
     def relative_smoothness(self, reach: float) -> float:

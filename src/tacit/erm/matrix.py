@@ -123,7 +123,7 @@ class DenseMatrix(Matrix):
 
     def pull(self, slopes: Array) -> Array:
         """Return G^T X."""
-        return np.asarray(slopes.T @ self.array)
+        return np.asarray((self.array.T @ slopes).T)
 
     def gram(self, weights: Array) -> Array:
         """Return X^T diag(weights) X as a symmetric rank-k update."""

@@ -25,7 +25,8 @@ __all__ = ["Evaluation", "Landscape", "Smooth", "descend"]
 
 _DOWNHILL = 1e-4
 _PROGRESS = 0.9
-_SHORTEST = 2.0**-40
+_SHORTEST = 2.0**-60
+_TRUSTED_CHANGE = 4.0
 
 
 @final
@@ -57,6 +58,10 @@ class Landscape(ABC):
         """How many numbers a point has."""
 
     @abstractmethod
+    def reach(self, step: Array) -> float:
+        """Bound how far a step moves any score."""
+
+    @abstractmethod
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
         """Compute the gradient to within `wanted`, with only as many digits as that takes."""
 
@@ -77,6 +82,10 @@ class Smooth(Landscape):
     def size(self) -> int:
         """The size of a coefficient."""
         return self.objective.size
+
+    def reach(self, step: Array) -> float:
+        """The norm of the longest row times that of the step."""
+        return self.objective.rows.norm * float(np.linalg.norm(step))
 
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
         """Compute the gradient, and a bound on its error."""
@@ -121,25 +130,42 @@ def descend(
 
 
 def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wanted: float) -> Evaluation | None:
-    """Return an acceptable point along the step, not much shorter than it could be; None without one."""
+    """Return an acceptable point along the step, neither far too near nor too far; None without one."""
     slope = float(np.vdot(here.gradient, step))
-    near, far = (0.0, slope), (math.inf, math.nan)
-    share, downhill = 1.0, None
+    # A model of the curvature is trusted for scores that change by some units, then for twice as many, ...
+    share = min(1.0, _TRUSTED_CHANGE / landscape.reach(step))
+    near, far = (0.0, slope), (math.inf, math.inf)
+    downhill = None
     while share > _SHORTEST:
-        there = landscape.evaluate(here.point.moved(share * step), wanted)
+        there = _look(landscape, here.point.moved(share * step), wanted, here.norm)
         new_slope = float(np.vdot(there.gradient, step))
-        if there.norm <= _PROGRESS * best:
+        if there.norm <= _PROGRESS * best and abs(new_slope) <= -slope / 2:
             return there
-        if new_slope <= _DOWNHILL * slope:
-            if math.isinf(far[0]) or new_slope >= slope / 2:
-                return there
-            near, downhill = (share, new_slope), there
-        else:
+        if new_slope > _DOWNHILL * slope:
             far = (share, new_slope)
-        # Where the slope would be a tenth if it changed evenly between the two.
-        even = (0.1 * slope - near[1]) / (far[1] - near[1])
-        share = near[0] + (far[0] - near[0]) * min(0.9, max(0.1, even))
+        elif share == 1.0 or new_slope >= slope / 2:
+            return there
+        else:
+            near, downhill = (share, new_slope), there
+        share = _between(near, far, slope)
     return downhill
+
+
+def _between(near: tuple[float, float], far: tuple[float, float], slope: float) -> float:
+    """Return where to look next, given the (share, slope) of a point too near and of one too far."""
+    if math.isinf(far[0]):
+        return min(1.0, 4 * near[0])
+    # Where the slope would be a tenth if it changed evenly between the two.
+    even = (0.1 * slope - near[1]) / (far[1] - near[1])
+    return near[0] + (far[0] - near[0]) * min(0.9, max(0.1, even))
+
+
+def _look(landscape: Landscape, point: Point, wanted: float, norm: float) -> Evaluation:
+    """Evaluate with no more digits than matter beside a gradient of the norm before, or of its own norm."""
+    there = landscape.evaluate(point, max(wanted, 1e-3 * norm))
+    if there.error > max(wanted, 1e-2 * there.norm):
+        return landscape.evaluate(point, wanted)
+    return there
 
 
 def _hessian_pays(landscape: Landscape, model: CurvatureModel, rate: float, left: float) -> bool:

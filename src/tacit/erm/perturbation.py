@@ -89,6 +89,20 @@ class OutputPerturbation(Perturbation):
         """The noise in a score of a row of full norm."""
         return self.setting.norm * self._law(0.0).standard_deviation
 
+    def check(self, value: Objective) -> Objective:
+        """Return the objective if it is the one calibrated for, and can be solved well enough."""
+        checked = super().check(value)
+        _ = self._law(self._radius(value))
+        return checked
+
+    def _radius(self, objective: Objective) -> float:
+        """How far the computed solution, rotated, may be from the exact one."""
+        near = self._tolerance(objective) / self.alpha
+        return near + _spreading_error(self.setting, coefficient_bound(objective) + near)
+
+    def _tolerance(self, objective: Objective) -> float:
+        return _tolerance(objective, 1e-3 if isinstance(self.setting.loss, Hinge) else 1e-5)
+
     def _law(self, radius: float) -> AdditiveNoise:
         """The noise for solutions within a radius of the exact one, on the free coordinates."""
         sensitivity = 2 * (self.setting.slope / self.setting.count / self.alpha + radius) * (1 + _ROUNDING)
@@ -96,11 +110,8 @@ class OutputPerturbation(Perturbation):
 
     def randomise(self, value: Objective, source: Source) -> Array:
         """Return the solution plus noise."""
-        factor = 1e-3 if isinstance(self.setting.loss, Hinge) else 1e-5
-        tolerance = _tolerance(value, factor)
-        size = coefficient_bound(value) + tolerance / self.alpha
-        solution = solve(value, tolerance)
-        law = self._law(tolerance / self.alpha + _spreading_error(self.setting, size))
+        solution = solve(value, self._tolerance(value))
+        law = self._law(self._radius(value))
         noisy = np.asarray(law.randomise(gather(solution.coefficient, self.setting), source))
         return spread(noisy, self.setting)
 
@@ -220,4 +231,7 @@ def _additive(budget: Budget, sensitivity: float, shape: int | tuple[int, ...]) 
 def _tolerance(objective: Objective, factor: float) -> float:
     """Return how well to solve: far below the noise, but not below what doubles can reach; public either way."""
     slope = objective.loss.lipschitz * objective.rows.norm
-    return max(factor * slope / objective.rows.count, 2 * smallest_tolerance(objective))
+    smallest = smallest_tolerance(objective)
+    if not smallest < math.inf:
+        raise InvalidParameter(f"alpha={objective.alpha:g} is too small to solve for with certainty. Use a larger one.")
+    return max(factor * slope / objective.rows.count, 2 * smallest)

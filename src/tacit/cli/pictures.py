@@ -1,0 +1,67 @@
+"""The pictures that commands save."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from tacit.evaluation import Score
+from tacit.release import Release
+
+__all__ = ["accuracy_curve", "coefficients", "histogram"]
+
+_MOST_BARS = 24
+
+
+def histogram(path: Path, levels: list[int], private: Release[NDArray[np.float64]], truth: NDArray[np.int64]) -> None:
+    """Draw private counts beside true ones."""
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.bar([level - 0.2 for level in levels], truth, width=0.4, label="true (public data)", color="lightgray")
+    axes.bar([level + 0.2 for level in levels], private.value, width=0.4, label="private")
+    axes.set(xlabel="education-num", ylabel="records", title=f"Schooling of {truth.sum():,} people")
+    axes.legend(title=f"{private.budget}, replace-one neighbours")
+    figure.savefig(path, dpi=150)
+
+
+def coefficients(path: Path, names: list[str], model: Any, spread: NDArray[np.float64]) -> None:
+    """Draw the largest coefficients of a private model, with the spread that its noise gives them."""
+    values = model.coef_[0]
+    largest = np.argsort(-np.abs(values))[:_MOST_BARS][::-1]
+    figure = Figure(figsize=(8, 7), layout="constrained")
+    axes = figure.subplots()
+    axes.barh(range(len(largest)), values[largest], xerr=spread[largest], color="tab:blue", ecolor="black", capsize=2)
+    axes.set_yticks(range(len(largest)), [names[index] for index in largest], fontsize=8)
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set(
+        title=f"The {len(largest)} largest of {len(values)} private coefficients: who earns over 50K?",
+    )
+    caption = f"coefficient (bars: spread over rehearsals on public data)\n{model.release_.guarantee}"
+    axes.set_xlabel(caption, fontsize=7)
+    figure.savefig(path, dpi=150)
+
+
+def accuracy_curve(
+    path: Path, curve: dict[float, list[float]], plain: float, majority: float, epsilon: float, score: Score
+) -> None:
+    """Draw accuracy against epsilon, with the private score of the released model."""
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    epsilons = sorted(curve)
+    means = [float(np.mean(curve[level])) for level in epsilons]
+    errors = [float(np.std(curve[level])) for level in epsilons]
+    axes.errorbar(
+        epsilons, means, yerr=errors, marker="o", capsize=3, label="rehearsals (seeds, public data: not private)"
+    )
+    axes.axhline(plain, color="gray", linestyle="--", label="without privacy")
+    axes.axhline(majority, color="gray", linestyle=":", label="always the majority")
+    axes.errorbar(
+        [epsilon], [score.value], yerr=score.noise_error, marker="s", color="tab:red", capsize=3,
+        label="the released model, scored privately",
+    )  # fmt: skip
+    axes.set(xscale="log", xlabel="epsilon (replace-one neighbours, delta = 0)", ylabel="accuracy on held-out records")
+    axes.set_title("Adult: what privacy costs")
+    axes.legend()
+    figure.savefig(path, dpi=150)

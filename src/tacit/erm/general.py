@@ -1,0 +1,101 @@
+"""Private empirical risk minimisation for a convex loss of your own."""
+
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.accounting.ledger import Ledger
+from tacit.erm.classification import known_classes
+from tacit.erm.defaults import Kind
+from tacit.erm.fitting import fit_linear, known_norm, needed_budget, private_rows, validated
+from tacit.erm.loss import Array, PointwiseLoss
+from tacit.erm.loss_check import check_loss
+
+__all__ = ["PrivateERM"]
+
+
+@final
+class PrivateERM(BaseEstimator):  # type: ignore[misc]
+    """A linear model under any convex loss that declares its constants (the 2008 paper's Theorem 3, corrected).
+
+    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0,
+    if the loss has the constants that it declares.
+    Assumes: as `PrivateLogisticRegression`; and the declarations of the loss, which are checked numerically before
+    every fit and refused when contradicted, but cannot be proved that way.
+    Reference: tacit/erm/perturbation.md.
+
+    `loss` is a `tacit.erm.PointwiseLoss`: of kind "margin" for two classes, of kind "residual" for a number, which is
+    clipped to the loss's `largest_target`. The other parameters are those of `PrivateLogisticRegression`.
+    """
+
+    def __init__(
+        self,
+        loss: PointwiseLoss | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        perturbation: Kind = "auto",
+        data_norm: float | None = None,
+        alpha: float | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        classes: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.loss = loss
+        self.epsilon = epsilon
+        self.delta = delta
+        self.perturbation = perturbation
+        self.data_norm = data_norm
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Check the loss, then fit the model, charging the ledger once."""
+        loss = self.loss
+        check_loss(loss)  # type: ignore[arg-type]
+        assert loss is not None
+        budget = needed_budget(self.epsilon, self.delta)
+        norm = known_norm(self.data_norm, X)
+        is_margin = loss.kind == "margin"
+        data, given = validated(self, X, y=y, order="C", y_numeric=not is_margin)
+        targets, assumed = np.asarray(given), "targets within the loss's bound"
+        if is_margin:
+            self.classes_, indices, assumed = known_classes(self.classes, given, most=2)
+            targets = np.where(indices == 1, 1.0, -1.0)
+        fitted = fit_linear(
+            private_rows(data, norm, self.fit_intercept, X),
+            targets,
+            loss,
+            budget,
+            perturbation=self.perturbation,
+            alpha=self.alpha,
+            ledger=self.ledger,
+            label=type(self).__name__,
+            random_state=self.random_state,
+            assumed={"targets": assumed},
+        )
+        self.coef_ = fitted.weights[0]
+        self.intercept_ = float(fitted.intercepts[0])
+        self.alpha_ = fitted.alpha
+        self.release_ = fitted.release
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of every row."""
+        check_is_fitted(self)
+        data = validated(self, X, reset=False)
+        return np.asarray(data @ self.coef_ + self.intercept_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row, or the number predicted for it."""
+        scores = self.decision_function(X)
+        if hasattr(self, "classes_"):
+            return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
+        return scores

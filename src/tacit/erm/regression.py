@@ -1,0 +1,162 @@
+"""Linear regression with scikit-learn manners."""
+
+import math
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget, finite_number
+from tacit.erm.defaults import checked_alpha, is_auto
+from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows, split, validated
+from tacit.erm.least_squares import StatisticsPerturbation
+from tacit.erm.loss import Array
+from tacit.erm.losses import HuberRegression, Squared
+from tacit.erm.rows import Rows
+from tacit.errors import InvalidParameter
+from tacit.release import release
+
+__all__ = ["PrivateLinearRegression"]
+
+Way = Literal["auto", "statistics", "output", "objective", "gradient"]
+
+
+@final
+class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression on clipped rows and clipped targets.
+
+    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
+    Assumes: public are n, the number of features, `data_norm` (rows are clipped to it) and `target_range`
+    (targets are clipped to it).
+    Reference: tacit/erm/least_squares.md, tacit/erm/perturbation.md.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary ridge regression, without privacy.
+    target_range : (low, high), what targets can be.
+    perturbation : "statistics" (one noisy release of X'X and X'y), "output", or, with Huber's loss in place of the
+        squared one because its slope is bounded, "objective" or "gradient" (which needs delta > 0). "auto" takes
+        statistics when delta > 0; without a delta their noise grows with the square of the number of features,
+        and it takes objective.
+    data_norm, alpha, fit_intercept, ledger, random_state : as for `PrivateLogisticRegression`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        target_range: tuple[float, float] | None = None,
+        perturbation: Way = "auto",
+        data_norm: float | None = None,
+        alpha: float | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.target_range = target_range
+        self.perturbation = perturbation
+        self.data_norm = data_norm
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model, charging the ledger once."""
+        budget = needed_budget(self.epsilon, self.delta)
+        norm = known_norm(self.data_norm, X)
+        low, high = _known_range(self.target_range)
+        data, values = validated(self, X, y=y, order="C", y_numeric=True)
+        middle, reach = low + (high - low) / 2, (high - low) / 2
+        targets = np.clip((values - middle) / reach, -1.0, 1.0)
+        rows = private_rows(data, norm, self.fit_intercept, X)
+        fitted = self._fitted(rows, targets, budget)
+        self.coef_ = fitted.weights[0] * reach
+        self.intercept_ = float(fitted.intercepts[0] * reach + middle)
+        self.alpha_ = fitted.alpha
+        self.release_ = fitted.release
+        return self
+
+    def _fitted(self, rows: Rows, targets: Array, budget: Budget | None) -> Fitted:
+        way = self.perturbation
+        if way == "auto":
+            way = "objective" if budget is not None and budget.is_pure else "statistics"
+        assumed = {"targets": f"targets within {self.target_range}"}
+        if way == "statistics" and budget is not None:
+            return self._by_statistics(rows, targets, budget, assumed)
+        if way in ("objective", "gradient") and budget is not None:
+            loss: Squared | HuberRegression = HuberRegression(1.0, 1.0)
+            alpha = self.alpha
+        else:
+            alpha = _ridge(self.alpha, rows, budget)
+            loss = Squared(1.0, rows.norm * _solution_bound(alpha, rows.norm))
+        return fit_linear(
+            rows,
+            targets,
+            loss,
+            budget,
+            perturbation="output" if way == "statistics" else way,
+            alpha=alpha,
+            ledger=self.ledger,
+            label=type(self).__name__,
+            random_state=self.random_state,
+            assumed=assumed,
+        )
+
+    def _by_statistics(self, rows: Rows, targets: Array, budget: Budget, assumed: dict[str, str]) -> Fitted:
+        mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
+        found = release(
+            mechanism,
+            (rows, targets),
+            label=type(self).__name__,
+            ledger=self.ledger,
+            random_state=self.random_state,
+            public=(*mechanism.public, *assumed.values()),
+        )
+        alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
+        return split(rows, found.map(lambda noisy: noisy.solve(alpha * rows.count)), alpha)
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted target of every row."""
+        check_is_fitted(self)
+        data = validated(self, X, reset=False)
+        return np.asarray(data @ self.coef_ + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _known_range(declared: object) -> tuple[float, float]:
+    if declared is None:
+        raise InvalidParameter(
+            "target_range is missing: targets are clipped to (low, high), which must not be read off the data."
+        )
+    if not isinstance(declared, tuple | list) or len(declared) != 2:
+        raise InvalidParameter(f"target_range must be a pair (low, high), got {type(declared).__name__}.")
+    low, high = finite_number("low", declared[0]), finite_number("high", declared[1])
+    if not low < high or not math.isfinite(high - low):
+        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {declared!r}.")
+    return low, high
+
+
+def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) -> float:
+    """Return the ridge for perturbing the solution: the noise in a prediction is then a twentieth of the range."""
+    if not is_auto(alpha):
+        return checked_alpha(alpha)
+    if budget is None:
+        return 1 / rows.count
+    # The slope grows like 1/sqrt(alpha), so the noise in a prediction is about this over n alpha^1.5.
+    noise = 10 * rows.norm**3 * math.sqrt(rows.dimension + 1) / budget.epsilon
+    return math.cbrt(noise / rows.count) ** 2
+
+
+def _solution_bound(alpha: float, norm: float) -> float:
+    """Bound the norm of every minimiser over targets in [-1, 1]."""
+    return 1 / (2 * math.sqrt(alpha)) if alpha <= norm**2 else norm / (norm**2 + alpha)
