@@ -1,0 +1,157 @@
+"""An interior-point method for the hinge: fast, but without a guarantee of its own.
+
+The hinge problem is a quadratic program: minimise mean(excess) + (alpha/2)|w|^2 + b.w/n with slack and
+excess at least 0 and slack - excess = t = margin - 1. Its dual variables a lie in [0, 1], and at the
+minimum a slack = 0 and (1 - a) excess = 0. Newton's method follows the path on which both products equal
+mu, towards mu = 0 (Mehrotra's predictor and corrector). Whatever it returns is judged by the duality gap.
+"""
+
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+
+from tacit.erm.block import Block
+from tacit.erm.crew import Bounds, Crew
+from tacit.erm.exact import Point
+from tacit.erm.loss import Array
+from tacit.erm.objective import Objective
+from tacit.erm.preconditioner import Preconditioner, build_preconditioner
+
+__all__ = ["interior_point"]
+
+_MOST_STEPS = 60
+_TO_THE_EDGE = 0.995
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The variables: a coefficient, and for each record its dual, its rest 1 - a, slack and excess."""
+
+    coefficient: Array
+    dual: Array
+    rest: Array
+    slack: Array
+    excess: Array
+
+    @property
+    def mu(self) -> float:
+        """The mean of the products that vanish at the minimum."""
+        return float(np.mean(self.dual * self.slack) + np.mean(self.rest * self.excess)) / 2
+
+    def moved(self, share: float, step: "_Step") -> Self:
+        """Return the state a share of the step further."""
+        return type(self)(
+            self.coefficient + share * step.coefficient,
+            self.dual + share * step.dual,
+            self.rest - share * step.dual,
+            self.slack + share * step.slack,
+            self.excess + share * step.excess,
+        )
+
+    def longest(self, step: "_Step") -> float:
+        """Return the largest share of the step, at most 1, that leaves everything positive."""
+        changes = (
+            (self.dual, step.dual),
+            (self.rest, -step.dual),
+            (self.slack, step.slack),
+            (self.excess, step.excess),
+        )
+        worst = max(float(np.max(-change / value)) for value, change in changes)
+        return 1.0 if worst <= _TO_THE_EDGE else _TO_THE_EDGE / worst
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A change of every variable; the rest 1 - a changes by minus the change of a."""
+
+    coefficient: Array
+    dual: Array
+    slack: Array
+    excess: Array
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """The quadratic program of an objective with margin targets."""
+
+    objective: Objective
+    workers: Crew
+
+    def margins(self, coefficient: Array) -> Array:
+        """Return target times score for every record."""
+        models, targets = Point(coefficient[None]), self.objective.targets.astype(np.float64, copy=False)
+        blocks = self.objective.rows.blocks(1)
+        scores = self.workers.each(lambda b: self.objective.rows.block(b).scores(models)[:, 0], blocks)
+        return np.asarray(np.concatenate(scores) * targets)
+
+    def pulled(self, weights: Array) -> Array:
+        """Return the mean over records of weight times target times row."""
+        slopes = weights * self.objective.targets.astype(np.float64, copy=False)
+
+        def work(bounds: Bounds) -> Array:
+            return self.objective.rows.block(bounds).pull(slopes[slice(*bounds), None])[0]
+
+        return self.workers.sum(work, self.objective.rows.blocks(1)) / self.objective.rows.count
+
+    def curvature(self, state: _State) -> tuple[Preconditioner, Array]:
+        """Return the Hessian that is left when all but the coefficient is eliminated, and its weights."""
+        weights = 1.0 / (state.slack / state.dual + state.excess / state.rest)
+
+        def weigh(bounds: Bounds) -> tuple[Block, Array]:
+            return self.objective.rows.block(bounds), weights[slice(*bounds), None]
+
+        point = Point(state.coefficient)
+        return build_preconditioner(self.objective, self.workers, point, weigh), weights
+
+    def start(self, coefficient: Array) -> _State:
+        """Return a state well inside the bounds."""
+        t = self.margins(coefficient) - 1.0
+        dual = np.clip(0.5 - t, 0.1, 0.9)
+        return _State(coefficient, dual, 1.0 - dual, np.maximum(t, 0.0) + 0.5, np.maximum(-t, 0.0) + 0.5)
+
+    def residual(self, state: _State) -> Array:
+        """Return the gradient of the Lagrangian in the coefficient."""
+        ridge = self.objective.regularised(np.zeros_like(state.coefficient), Point(state.coefficient))
+        return np.asarray(ridge - self.pulled(state.dual))
+
+    def step(
+        self, state: _State, hessian: tuple[Preconditioner, Array], residual: Array, goals: tuple[Array, Array]
+    ) -> _Step:
+        """Return Newton's step towards changes `goals` of dual times slack and of rest times excess."""
+        preconditioner, weights = hessian
+        to_slack, to_excess = goals
+        infeasible = self.margins(state.coefficient) - 1.0 - state.slack + state.excess
+        push = to_slack / state.dual - to_excess / state.rest - infeasible
+        right = self.pulled(push * weights) - residual
+        change = preconditioner.solve(right[None])[0]
+        dual = (push - self.margins(change)) * weights
+        slack = (to_slack - state.slack * dual) / state.dual
+        excess = (to_excess + state.excess * dual) / state.rest
+        return _Step(change, dual, slack, excess)
+
+
+def interior_point(objective: Objective, workers: Crew, start: Array, gap: float) -> tuple[Array, Array]:
+    """Return a coefficient and duals in [0, 1] whose duality gap is about `gap`, or what came closest."""
+    program = _Program(objective, workers)
+    state = program.start(start)
+    for _ in range(_MOST_STEPS):
+        residual = program.residual(state)
+        mu = state.mu
+        if 2 * mu <= gap / 4 and float(residual @ residual) <= objective.alpha * gap / 4:
+            break
+        hessian = program.curvature(state)
+        goals = (-state.dual * state.slack, -state.rest * state.excess)
+        probe = program.step(state, hessian, residual, goals)
+        share = state.longest(probe)
+        aim = mu * (state.moved(share, probe).mu / mu) ** 3
+        goals = (goals[0] + aim - probe.dual * probe.slack, goals[1] + aim + probe.dual * probe.excess)
+        step = program.step(state, hessian, residual, goals)
+        share = state.longest(step)
+        if share < 1e-8:
+            break
+        state = state.moved(share, step)
+    return state.coefficient, np.clip(state.dual, 0.0, 1.0)

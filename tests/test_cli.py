@@ -1,0 +1,92 @@
+"""The command line is a thin skin: it does what the library does, and errors are one line."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit import Budget, Ledger
+from tacit.accounting import EpsilonDeltaDpEvent
+from tacit.cli.app import app
+
+
+@pytest.fixture
+def address(tmp_path):
+    """Where a ledger may be created."""
+    return f"sqlite:///{tmp_path}/ledger.db"
+
+
+def _run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_an_account_can_be_created_shown_and_verified(address):
+    """`ledger create`, `show` and `verify` agree with the library about the same account."""
+    created = _run("ledger", "create", address, "--name", "clinic", "--budget", "epsilon=1, delta=1e-6")
+    assert created.exit_code == 0
+    ledger = Ledger.open(address)
+    assert ledger.budget == Budget(1, 1e-6)
+    ledger.spend(EpsilonDeltaDpEvent(0.25), label="a question")
+    ledger.partition("site", ["north", "south"], fixed_by="key")["north"].spend(EpsilonDeltaDpEvent(0.1), label="b")
+    shown = _run("ledger", "show", address)
+    assert shown.exit_code == 0
+    assert "spent   epsilon=0.35, delta=0" in shown.output
+    assert "left    epsilon=0.65, delta=1e-06" in shown.output
+    assert "replace-one" in shown.output
+    verified = _run("ledger", "verify", address, "--head", ledger.head)
+    assert verified.exit_code == 0
+    assert ledger.head in verified.output.replace("\n", "")
+
+
+def test_a_missing_ledger_is_one_line_and_exit_code_2(address):
+    """An error on purpose is no traceback."""
+    result = _run("ledger", "show", address)
+    assert result.exit_code == 2
+    assert "LedgerMissing" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_wrong_head_is_refused(address):
+    """`verify --head` fails for a hash that the history does not contain."""
+    Ledger.create(address, name="clinic", budget=Budget(1))
+    assert _run("ledger", "verify", address, "--head", "0" * 64).exit_code == 2
+
+
+def test_a_budget_that_is_none_is_refused(address):
+    """Nonsense for a budget creates nothing."""
+    assert _run("ledger", "create", address, "--name", "clinic", "--budget", "plenty").exit_code == 2
+    assert _run("ledger", "show", address).exit_code == 2
+
+
+def test_the_demo_spends_one_budget_and_leaves_pictures(tmp_path):
+    """`tacit demo` ends with a spent budget, three pictures and a ledger that verifies."""
+    result = _run("demo", "--output", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    for picture in ("schooling.png", "coefficients.png", "accuracy.png"):
+        assert (tmp_path / picture).stat().st_size > 10_000
+    ledger = Ledger.open(f"sqlite:///{tmp_path}/ledger.db")
+    assert ledger.spent == Budget(1.5)
+    assert [entry.label for entry in ledger.entries()] == [
+        "older than 60",
+        "mean age",
+        "schooling",
+        "use",
+        "PrivateLogisticRegression",
+        "accuracy",
+    ]
+
+
+def test_help_names_every_command():
+    """`tacit --help` lists the commands that exist."""
+    result = _run("--help")
+    assert result.exit_code == 0
+    assert all(name in result.output for name in ("demo", "ledger"))
+
+
+def test_importing_tacit_loads_nothing_heavy():
+    """`import tacit` loads no database engine, cluster, web framework or drawing library."""
+    heavy = ("ibis", "pyspark", "fastapi", "matplotlib", "typer", "rich")
+    code = f"import sys, tacit; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,59 @@
+"""The documentation does what it says."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli.app import app
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def _blocks(path: Path, language: str) -> list[str]:
+    fences = re.findall(r"```(\w*)\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    return [text for name, text in fences if name == language]
+
+
+def test_the_readme_example_prints_what_the_readme_shows(tmp_path, monkeypatch):
+    """The example in README runs as written and prints the lines below it."""
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(_blocks(ROOT / "README.md", "python")[0], {})
+    assert printed.getvalue() == _blocks(ROOT / "README.md", "")[1]
+
+
+def test_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """All the tutorial's Python runs in one go, and its commands work on what that leaves behind."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "tutorial.md", "python"):
+            exec(block, names)
+    assert "epsilon=0.4, delta=0" in printed.getvalue()
+    for command in _blocks(ROOT / "docs" / "tutorial.md", "")[-1].splitlines():
+        assert CliRunner().invoke(app, command.split()[1:]).exit_code == 0, command
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_a_page_points_to_exists(page):
+    """Relative links and file names in the documentation lead somewhere."""
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / link).exists(), link
+    for note in re.findall(r"`(tacit/[\w/]+\.(?:md|py))`", text):
+        assert (ROOT / "src" / note).exists(), note
+    for name in re.findall(r"`((?:benchmarks|experiments|tools|docs)/[\w/.-]+\.\w+)`", text):
+        assert (ROOT / name).exists(), name
+
+
+def test_make_targets_that_are_documented_exist():
+    """Every `make` target named in README and CONTRIBUTING is in the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        assert set(re.findall(r"make ([a-z]+)(?=`|\s+#)", page.read_text(encoding="utf-8"))) <= targets

@@ -1,0 +1,85 @@
+"""The checks that guard the project catch what they are there for."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parent.parent / "tools"
+
+
+def _tool(name):
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A tiny package tree to point the tools at."""
+    (tmp_path / "tacit" / "mechanisms").mkdir(parents=True)
+    return tmp_path
+
+
+def test_all_proof_notes_match_the_code():
+    """No proof note is older than the code it speaks of."""
+    assert _tool("check_proofs").main() == 0
+
+
+def test_imports_go_one_way():
+    """No inner layer imports an outer one."""
+    assert _tool("check_layers").main() == 0
+
+
+def test_a_changed_function_is_noticed_but_not_a_changed_docstring(package, monkeypatch):
+    """A fingerprint covers code and leaves documentation out."""
+    tool = _tool("check_proofs")
+    monkeypatch.setattr(tool, "SOURCE", package)
+    code, note = package / "tacit" / "mechanisms" / "x.py", package / "tacit" / "mechanisms" / "x.md"
+    code.write_text('def f(a):\n    """Say."""\n    return a + 1\n')
+    mark = tool.fingerprint(tool.definition("tacit.mechanisms.x", "f"))
+    note.write_text(f"# X\n\nfingerprint: tacit.mechanisms.x:f {mark}\n")
+    assert tool.main() == 0
+    code.write_text('def f(a):\n    """Say otherwise."""\n    return a + 1\n')
+    assert tool.main() == 0
+    code.write_text('def f(a):\n    """Say."""\n    return a + 2\n')
+    assert tool.main() == 1
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["# no mark\n", "fingerprint: tacit.mechanisms.x:g 0123456789abcdef\n", "fingerprint: nonsense\n"],
+)
+def test_a_note_without_a_valid_fingerprint_is_refused(package, monkeypatch, note):
+    """A note must name at least one definition that exists, in the one form."""
+    tool = _tool("check_proofs")
+    monkeypatch.setattr(tool, "SOURCE", package)
+    (package / "tacit" / "mechanisms" / "x.py").write_text("def f(a):\n    return a\n")
+    (package / "tacit" / "mechanisms" / "x.md").write_text(note)
+    assert tool.main() == 1
+
+
+def test_a_mechanism_without_a_note_is_refused(package, monkeypatch):
+    """Every mechanism has its proof beside it."""
+    tool = _tool("check_proofs")
+    monkeypatch.setattr(tool, "SOURCE", package)
+    (package / "tacit" / "mechanisms" / "x.py").write_text("def f(a):\n    return a\n")
+    assert tool.main() == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "line"),
+    [
+        ("budget.py", "from tacit.noise import laplace"),
+        ("noise.py", "import tacit.accounting.ledger"),
+        ("mechanisms/x.py", "from tacit import release"),
+        ("mechanisms/x.py", "from . import y"),
+    ],
+)
+def test_an_import_outwards_is_refused(package, monkeypatch, where, line):
+    """An inner layer cannot reach for an outer one, however it is spelled."""
+    tool = _tool("check_layers")
+    monkeypatch.setattr(tool, "SOURCE", package)
+    (package / "tacit" / where).write_text(f"{line}\n")
+    assert tool.main() == 1
