@@ -19,6 +19,7 @@ from tacit.errors import InvalidParameter
 __all__ = ["gaussian_delta", "gaussian_shift", "rounded_down"]
 
 _SMALLEST_SHIFT = 2.0**-60
+_TINY = 5e-324
 
 
 def _mills_ratio(point: float) -> float:
@@ -31,12 +32,12 @@ def gaussian_delta(epsilon: float, shift: float) -> float:
     near = epsilon / shift - shift / 2
     far = epsilon / shift + shift / 2
     if near > 40:
-        return math.exp(-near * near / 2)
+        return max(_TINY, math.exp(-near * near / 2))
     density = math.exp(-near * near / 2) / math.sqrt(2 * math.pi)
     outer = float(ndtr(-near)) if near < 0 else density * _mills_ratio(near)
     inner = density * _mills_ratio(far)
     rounding = ((abs(near) + 1) * far + 16) * 2.0**-51 * (outer + inner)
-    return min(1.0, max(0.0, outer - inner) + rounding)
+    return min(1.0, max(_TINY, outer - inner + rounding))
 
 
 def gaussian_shift(budget: Budget) -> float:
@@ -50,15 +51,12 @@ def gaussian_shift(budget: Budget) -> float:
         )
     epsilon = rounded_down(budget.exact_epsilon)
     delta = rounded_down(budget.exact_delta)
-    if not 1e-30 <= delta <= 0.5:
+    if not Fraction(1, 10**30) <= budget.exact_delta <= Fraction(1, 2):
         raise InvalidParameter(
             f"Gaussian noise can be calibrated for delta from 1e-30 to 0.5, got {budget}. Keep delta well below 1/n."
         )
     low, high = _SMALLEST_SHIFT, 2.0**40
-    while math.nextafter(low, high) < high:
-        middle = math.sqrt(low * high)
-        if not low < middle < high:
-            break
+    while low < (middle := math.sqrt(low * high)) < high:
         if gaussian_delta(epsilon, middle) <= delta:
             low = middle
         else:

@@ -26,9 +26,7 @@ __all__ = ["cost", "parallel", "renyi_to_epsilon", "satisfies"]
 Method = Literal["best", "basic", "advanced", "renyi", "pld"]
 Parts = list[tuple[Event, int]]
 
-_ORDERS = tuple(1 + x / 10 for x in range(1, 100)) + tuple(float(x) for x in range(11, 64)) + (
-    64.0, 80.0, 96.0, 128.0, 192.0, 256.0, 384.0, 512.0, 768.0, 1024.0,
-)  # fmt: skip
+_ORDERS = tuple(1 + 0.1 * 1.05**step for step in range(236))
 
 
 def cost(events: Event | Iterable[Event], *, delta: float = 0.0, method: Method = "best") -> Budget:

@@ -77,6 +77,8 @@ _LIMITS = {
     "sample_size": _Limits(1, 10**18, whole=True),
 }
 
+_DEEPEST = 50
+
 _KNOWN: dict[str, type] = {
     known.__name__: known
     for known in (
@@ -97,9 +99,11 @@ _KNOWN: dict[str, type] = {
 }
 
 
-def check_event(event: Event) -> Event:
+def check_event(event: Event, depth: int = 0) -> Event:
     """Return the event if it is one that can be recorded and its numbers make sense."""
     kind = type(event).__name__
+    if depth > _DEEPEST:
+        raise InvalidParameter(f"an event may hold events within events, but not more than {_DEEPEST} deep.")
     if _KNOWN.get(kind) is not type(event):
         raise UnsupportedEvent(
             f"{kind} is not an event that tacit can price; it prices {', '.join(_KNOWN)}. "
@@ -108,9 +112,9 @@ def check_event(event: Event) -> Event:
     fields = _fields(event)
     for name, value in fields.items():
         if name == "event":
-            check_event(value)
+            check_event(value, depth + 1)
         elif name == "events":
-            _check_events(kind, value)
+            _check_events(kind, value, depth)
         else:
             _check_number(f"{kind}.{name}", _LIMITS[name], value)
     if kind == "RandomizedResponseDpEvent" and fields["noise_parameter"] > 1:
@@ -120,12 +124,12 @@ def check_event(event: Event) -> Event:
     return event
 
 
-def _check_events(kind: str, events: object) -> None:
+def _check_events(kind: str, events: object, depth: int) -> None:
     # A generator would be empty by the time it is priced.
     if not isinstance(events, list | tuple):
         raise InvalidParameter(f"{kind}.events must be a list, got {type(events).__name__}.")
     for part in events:
-        check_event(part)
+        check_event(part, depth + 1)
 
 
 def _check_number(where: str, limits: _Limits, value: object) -> None:

@@ -20,6 +20,7 @@ __all__ = ["Bounds", "Crew", "crew"]
 Bounds = tuple[int, int]
 T = TypeVar("T")
 
+_WORTH_ARRANGING = 100_000
 _WORTH_SHARING = 2_000_000
 _PARTS = 32
 
@@ -63,13 +64,15 @@ class Crew:
 @contextmanager
 def crew(entries: int) -> Iterator[Crew]:
     """Gather a crew for passes over `entries` matrix entries, as large as the user lets the library's be."""
-    if entries < _WORTH_SHARING:
+    if entries < _WORTH_ARRANGING:
         yield Crew(None)
         return
     libraries = ThreadpoolController().select(user_api="blas")
     threads = max((library["num_threads"] for library in libraries.info()), default=1)
-    if threads == 1:
-        yield Crew(None)
-        return
-    with libraries.limit(limits=1), ThreadPoolExecutor(threads) as executor:
-        yield Crew(executor)
+    # Many small products are slower on several of the library's threads than on one, much so on a busy machine.
+    with libraries.limit(limits=1):
+        if threads == 1 or entries < _WORTH_SHARING:
+            yield Crew(None)
+            return
+        with ThreadPoolExecutor(threads) as executor:
+            yield Crew(executor)

@@ -1,14 +1,9 @@
-"""The plain hinge, which has a corner: smooth it ever less, and certify by the duality gap.
+"""The plain hinge, which has a corner: solved as a quadratic program, finished by smoothing the corner.
 
-For slopes a_i in [0, 1] the dual of J bounds its minimum from below, and
-
-    J(w) - min J <= (1/n) sum_i [max(0, -t_i) + a_i t_i] + |r|^2 / (2 alpha),    t_i = margin_i - 1,
-    r = alpha w + b/n - (1/n) sum_i a_i y_i x_i,
-
-term by term at least zero, so nothing cancels. J is alpha-strongly convex, so a gap g puts w within
-sqrt(2 g / alpha) of the minimiser. The slopes of a Huber hinge of width h serve as a: r is then its
-gradient, and each record with |t_i| <= h adds at most h/8. Records near the corner have their scores
-computed with twice the digits; of the others the sign of t_i is certain, and they add nothing.
+An interior-point method comes as close as doubles allow. Should that not be close enough, the hinge is
+replaced by Huber hinges of ever smaller width h, whose minimisers converge: their slopes serve as dual
+variables, and each record with |t| <= h adds at most h/8 to the duality gap. This ends for any data, because
+records near the corner have their scores computed with twice the digits.
 """
 
 import math
@@ -20,7 +15,9 @@ import numpy as np
 from tacit.erm.block import Block
 from tacit.erm.crew import Bounds, Crew
 from tacit.erm.curvature import CurvatureModel
+from tacit.erm.duality import dual_residual, duality_gap, excess_margins
 from tacit.erm.exact import Point
+from tacit.erm.interior import interior_point
 from tacit.erm.loss import UNIT_ROUNDOFF, Array
 from tacit.erm.losses import HuberHinge
 from tacit.erm.newton import Evaluation, Landscape, descend
@@ -32,7 +29,43 @@ from tacit.erm.sample import approach
 __all__ = ["descend_hinge", "smallest_hinge_tolerance"]
 
 _FIRST_WIDTH = 0.5
-_NARROWER = 1 / 16
+_NARROWER = 1 / 8
+
+
+def descend_hinge(objective: Objective, workers: Crew, start: Point, tolerance: float) -> tuple[Point, float]:
+    """Return a point and a certified bound, at most tolerance/alpha, on its distance to the minimiser."""
+    enough = tolerance**2 / (2 * objective.alpha)
+    width = _FIRST_WIDTH
+    point, model = approach(objective.with_loss(HuberHinge(width)), workers, start, tolerance)
+    if model.preconditioner.whole:
+        coefficient, duals = interior_point(objective, workers, point.high, enough / 2)
+        point = Point(coefficient)
+        gap = duality_gap(objective, workers, point, duals, tolerance / 8)
+        width = min(width, 8 * gap * _share_inside(duals))
+    else:
+        gap = math.inf
+    while gap > enough:
+        landscape = _Smoothed(objective, workers, HuberHinge(width))
+        # A gradient whose share of the gap is below that of a single record near the corner.
+        useful = 0.1 * math.sqrt(objective.alpha * width / objective.rows.count)
+        point = descend(landscape, point, landscape.model(point), max(tolerance / 2, useful)).point
+        gap = duality_gap(objective, workers, point, landscape.duals(point), tolerance / 8)
+        width *= _NARROWER
+    return point, math.sqrt(2.0 * gap / objective.alpha) * (1.0 + 4 * UNIT_ROUNDOFF)
+
+
+def smallest_hinge_tolerance(objective: Objective) -> float:
+    """Return the smallest tolerance that the duality gap can certify whatever the records are."""
+    size = coefficient_bound(objective)
+    sums = Rounding(objective, given_slopes=True).error(size, FEWEST_ROWS, True)
+    corner = Rounding(objective).score(size, True)
+    return 8 * (sums + UNIT_ROUNDOFF * objective.alpha * size + math.sqrt(objective.alpha * corner))
+
+
+def _share_inside(duals: Array) -> float:
+    """Return one over the share of records, at least one of them, whose dual is neither 0 nor 1."""
+    inside = int(np.count_nonzero((duals > 1e-4) & (duals < 1 - 1e-4)))
+    return len(duals) / max(1, inside)
 
 
 @final
@@ -42,12 +75,7 @@ class _Smoothed(Landscape):
 
     objective: Objective
     workers: Crew
-
-    @property
-    def loss(self) -> HuberHinge:
-        """The smoothed loss."""
-        assert isinstance(self.objective.loss, HuberHinge)
-        return self.objective.loss
+    loss: HuberHinge
 
     @property
     def size(self) -> int:
@@ -58,74 +86,24 @@ class _Smoothed(Landscape):
         """The norm of the longest row times that of the step."""
         return self.objective.rows.norm * float(np.linalg.norm(step))
 
-    def evaluate(self, point: Point, wanted: float) -> Evaluation:
-        """Compute r, whose error does not depend on the scores: any slopes in [0, 1] will do."""
-        precision = Rounding(self.objective, given_slopes=True).precision(point.size, wanted)
+    def duals(self, point: Point) -> Array:
+        """Return minus the slope of every record."""
 
         def work(bounds: Bounds) -> Array:
-            block, t, targets = self._arguments(bounds, point)
-            return block.pull(self.loss.derivative(t) * targets[:, None])
+            t = excess_margins(self.objective, point, bounds, self.loss.width)[1]
+            return -self.loss.derivative(t, out=t)
 
-        blocks = self.objective.rows.blocks(1, precision.rows_per_block)
-        mean = self.workers.sum(work, blocks).reshape(point.high.shape) / self.objective.rows.count
-        return Evaluation(point, self.objective.regularised(mean, point), precision.error)
+        return np.concatenate(self.workers.each(work, self.objective.rows.blocks(1)))
+
+    def evaluate(self, point: Point, wanted: float) -> Evaluation:
+        """Compute the gradient; its error is that of sums only, because any slopes in [0, 1] will do."""
+        return dual_residual(self.objective, self.workers, point, self.duals(point), wanted)
 
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature by the records near the corner."""
 
         def weigh(bounds: Bounds) -> tuple[Block, Array]:
-            block, t, _ = self._arguments(bounds, point)
-            return block, self.loss.curvature(t)
+            block, t, _ = excess_margins(self.objective, point, bounds, self.loss.width)
+            return block, self.loss.curvature(t)[:, None]
 
         return CurvatureModel(build_preconditioner(self.objective, self.workers, point, weigh))
-
-    def gap_at(self, point: Point) -> float:
-        """Bound the mean of max(0, -t) + a t, the part of the duality gap that r leaves."""
-        score_error = Rounding(self.objective).score(point.size, True)
-
-        def work(bounds: Bounds) -> Array:
-            t = self._arguments(bounds, point)[1]
-            near = t[np.abs(t) < self.loss.width]
-            excess = np.maximum(-near, 0.0) - self.loss.derivative(near) * near
-            return np.array([excess.sum(), float(len(near))])
-
-        total, near = self.workers.sum(work, self.objective.rows.blocks(1))
-        rounding = 64 * UNIT_ROUNDOFF * self.loss.width + score_error
-        return float(1.001 * total + near * rounding) / self.objective.rows.count
-
-    def _arguments(self, bounds: Bounds, point: Point) -> tuple[Block, Array, Array]:
-        """Return a block, its t as a column, and its targets."""
-        block = self.objective.rows.block(bounds)
-        targets = np.asarray(self.objective.targets[slice(*bounds)], dtype=np.float64)
-        models, offset = point.reshaped(1, -1), self.loss.offset(targets)
-        shifted = block.scores(models, offset)
-        doubtful = self.loss.width + 2 * Rounding(self.objective).score(point.size, False)
-        near = np.flatnonzero(np.abs(shifted[:, 0]) <= doubtful)
-        if len(near) and offset is not None:
-            shifted[near] = block.take(near).accurate_scores(models, offset[near])
-        return block, self.loss.argument(shifted, targets), targets
-
-
-def descend_hinge(objective: Objective, workers: Crew, start: Point, tolerance: float) -> tuple[Point, float]:
-    """Return a point and a certified bound, at most tolerance/alpha, on its distance to the minimiser."""
-    alpha, width = objective.alpha, _FIRST_WIDTH
-    point, _ = approach(objective.with_loss(HuberHinge(width)), workers, start, tolerance)
-    while True:
-        landscape = _Smoothed(objective.with_loss(HuberHinge(width)), workers)
-        # A gradient whose share of the gap is below that of a single record near the corner.
-        useful = 0.1 * math.sqrt(alpha * width / objective.rows.count)
-        final = descend(landscape, point, landscape.model(point), max(tolerance / 2, useful))
-        point = final.point
-        gap = landscape.gap_at(point)
-        distance = math.sqrt(2.0 * gap / alpha + (final.tau / alpha) ** 2)
-        if distance <= tolerance / alpha:
-            return point, distance
-        width *= _NARROWER
-
-
-def smallest_hinge_tolerance(objective: Objective) -> float:
-    """Return the smallest tolerance that the duality gap can certify whatever the records are."""
-    size = coefficient_bound(objective)
-    sums = Rounding(objective, given_slopes=True).error(size, FEWEST_ROWS, True)
-    corner = Rounding(objective).score(size, True)
-    return 8 * (sums + UNIT_ROUNDOFF * objective.alpha * size + math.sqrt(objective.alpha * corner))

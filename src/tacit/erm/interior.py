@@ -93,9 +93,9 @@ class _Program:
         slopes = weights * self.objective.targets.astype(np.float64, copy=False)
 
         def work(bounds: Bounds) -> Array:
-            return self.objective.rows.block(bounds).pull(slopes[slice(*bounds), None])[0]
+            return self.objective.rows.block(bounds).pull(slopes[slice(*bounds), None])
 
-        return self.workers.sum(work, self.objective.rows.blocks(1)) / self.objective.rows.count
+        return np.asarray(self.workers.sum(work, self.objective.rows.blocks(1))[0] / self.objective.rows.count)
 
     def curvature(self, state: _State) -> tuple[Preconditioner, Array]:
         """Return the Hessian that is left when all but the coefficient is eliminated, and its weights."""
@@ -137,21 +137,27 @@ class _Program:
 def interior_point(objective: Objective, workers: Crew, start: Array, gap: float) -> tuple[Array, Array]:
     """Return a coefficient and duals in [0, 1] whose duality gap is about `gap`, or what came closest."""
     program = _Program(objective, workers)
-    state = program.start(start)
+    state = best = program.start(start)
+    lowest = np.inf
     for _ in range(_MOST_STEPS):
         residual = program.residual(state)
-        mu = state.mu
-        if 2 * mu <= gap / 4 and float(residual @ residual) <= objective.alpha * gap / 4:
+        reached = 2 * state.mu + float(residual @ residual) / (2 * objective.alpha)
+        if reached < lowest:
+            best, lowest = state, reached
+        # Past the limits of double precision the two go up again.
+        if reached <= gap / 2 or reached > 1e3 * lowest:
             break
-        hessian = program.curvature(state)
-        goals = (-state.dual * state.slack, -state.rest * state.excess)
-        probe = program.step(state, hessian, residual, goals)
-        share = state.longest(probe)
-        aim = mu * (state.moved(share, probe).mu / mu) ** 3
-        goals = (goals[0] + aim - probe.dual * probe.slack, goals[1] + aim + probe.dual * probe.excess)
-        step = program.step(state, hessian, residual, goals)
-        share = state.longest(step)
-        if share < 1e-8:
-            break
-        state = state.moved(share, step)
-    return state.coefficient, np.clip(state.dual, 0.0, 1.0)
+        state = _advanced(program, state, residual)
+    return best.coefficient, np.clip(best.dual, 0.0, 1.0)
+
+
+def _advanced(program: _Program, state: _State, residual: Array) -> _State:
+    """Return the next state: a probe tells how far mu can fall at once, then the step aims there."""
+    hessian, mu = program.curvature(state), state.mu
+    products = (-state.dual * state.slack, -state.rest * state.excess)
+    probe = program.step(state, hessian, residual, products)
+    aim = mu * (state.moved(state.longest(probe), probe).mu / mu) ** 3
+    to_slack = products[0] + aim - probe.dual * probe.slack
+    to_excess = products[1] + aim + probe.dual * probe.excess
+    step = program.step(state, hessian, residual, (to_slack, to_excess))
+    return state.moved(state.longest(step), step)
