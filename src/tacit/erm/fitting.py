@@ -39,7 +39,12 @@ _HARMLESS = (
     "The feature names should match",
     "X has",
 )
-_HARMLESS_PARTS = ("requires y to be passed", "Supports only", "does not accept missing values")
+_HARMLESS_PARTS = (
+    "argument must be a string",
+    "requires y to be passed",
+    "Supports only",
+    "does not accept missing values",
+)
 _LARGEST_ENTRY = 1e100
 
 INTERCEPT = 0.25
@@ -114,7 +119,7 @@ def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
             message = "X and y must be a table and a column of finite numbers (or labels) of the same length."
         if message.startswith("Expected 2D array"):
             message += " Reshape your data: one row for each record."
-        raise InvalidParameter(message) from None
+        raise (TypeError if isinstance(error, TypeError) else InvalidParameter)(message) from None
 
 
 def fit_linear(

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
 from tacit.erm.defaults import checked_alpha, is_auto
@@ -109,6 +110,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         )
 
     def _by_statistics(self, rows: Rows, targets: Array, budget: Budget, assumed: dict[str, str]) -> Fitted:
+        alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
         found = release(
             mechanism,
@@ -118,7 +120,6 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             random_state=self.random_state,
             public=(*mechanism.public, *assumed.values()),
         )
-        alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         return split(rows, found.map(lambda noisy: noisy.solve(alpha * rows.count)), alpha)
 
     def predict(self, X: Any) -> Array:
@@ -153,7 +154,8 @@ def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) ->
     if budget is None:
         return 1 / rows.count
     # The slope grows like 1/sqrt(alpha), so the noise in a prediction is about this over n alpha^1.5.
-    noise = 10 * rows.norm**3 * math.sqrt(rows.dimension + 1) / budget.epsilon
+    unit = math.sqrt(rows.dimension + 1) / budget.epsilon if budget.is_pure else 1 / gaussian_shift(budget)
+    noise = 20 * rows.norm**3 * unit
     return math.cbrt(noise / rows.count) ** 2
 
 

@@ -1,0 +1,208 @@
+"""Private linear regression: the sensitivity of its statistics, its noise, and its scikit-learn manners."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse, stats
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from statistical import fits, sample_size
+from tacit import Budget, Ledger, PrivateLinearRegression
+from tacit.erm import Rows
+from tacit.erm.least_squares import StatisticsPerturbation, _joint_sums
+from tacit.erm.regression import _solution_bound
+from tacit.errors import InvalidParameter
+from tacit.noise import Rehearsal
+
+RANGE = (-2.0, 2.0)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Two thousand records with a known linear law."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3))
+    rows /= np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
+    return rows, np.clip(rows @ [1.0, -0.5, 0.3] + 0.2 + 0.1 * rng.normal(size=2000), *RANGE)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """An account with room for a few fits."""
+    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="x", budget=Budget(3, 1e-5))
+
+
+def _moved(parameters, dimension):
+    x, z = parameters[:dimension], parameters[dimension : 2 * dimension]
+    x, z = (v / max(1, np.linalg.norm(v)) for v in (x, z))
+    y, t = np.clip(parameters[-2:], -1, 1)
+    return math.sqrt(np.sum((np.outer(x, x) - np.outer(z, z)) ** 2) + np.sum((x * y - z * t) ** 2))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_no_replacement_moves_the_statistics_by_more_than_three_over_root_two(dimension):
+    """A search over pairs of records never exceeds the sensitivity, and attains it from two dimensions on."""
+    rng = np.random.default_rng(dimension)
+    worst = max(
+        -optimize.minimize(
+            lambda p: -_moved(p, dimension), rng.normal(size=2 * dimension + 2), method="Nelder-Mead"
+        ).fun
+        for _ in range(40)
+    )
+    assert worst <= 3 / math.sqrt(2) * (1 + 1e-12)
+    if dimension > 1:
+        assert worst >= 0.999 * 3 / math.sqrt(2)
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sparse.csr_array])
+def test_computed_statistics_are_within_the_stated_rounding(matrix):
+    """Sums over records are right to the bound that the noise pays for, clipped and with a constant."""
+    rng = np.random.default_rng(1)
+    data, targets = rng.normal(size=(5000, 4)), rng.uniform(-1, 1, 5000)
+    rows = Rows.clipped(matrix(data), 1.0, constant=0.25)
+    full = np.column_stack([data / np.maximum(1, np.linalg.norm(data, axis=1, keepdims=True)), np.full(5000, 0.25)])
+    exact = np.array([[math.fsum(a * b) for b in [*full.T, targets]] for a in full.T])
+    sums = _joint_sums(rows, targets)
+    found = np.column_stack([sums[:-1] / rows.norm**2, sums[-1] / rows.norm])
+    scaled = np.column_stack([exact[:, :-1] / rows.norm**2, exact[:, -1] / rows.norm])
+    allowed = StatisticsPerturbation(Budget(1, 1e-6), 5000, 5, rows.norm)._rounding
+    assert np.linalg.norm(found - scaled) <= allowed
+
+
+@pytest.mark.stats
+def test_the_statistics_carry_the_calibrated_noise():
+    """Diagonal entries of X'X and the entries of X'y have Gaussian noise of the stated deviation, not 10 % less."""
+    rows = Rows.clipped(np.eye(3)[:, :2], 1.0)
+    mechanism = StatisticsPerturbation(Budget(1, 1e-6), 3, 2, rows.norm)
+    targets, source = np.array([0.5, -0.5, 0.0]), Rehearsal(5)
+    draws = [mechanism.randomise((rows, targets), source) for _ in range(sample_size(3000))]
+    noise = np.concatenate([[d.gram[0, 0] - 1, d.gram[1, 1] - 1, *(d.moment - [0.5, -0.5])] for d in draws])
+    crossed = np.array([d.gram[0, 1] for d in draws])
+    sigma = 3 / math.sqrt(2) * 4.22468
+    assert fits(noise, stats.norm(scale=sigma).cdf)
+    assert not fits(noise, stats.norm(scale=sigma * 0.9).cdf)
+    assert fits(crossed, stats.norm(scale=sigma / math.sqrt(2)).cdf)
+
+
+@pytest.mark.parametrize("perturbation", ["auto", "statistics", "output", "objective", "gradient"])
+def test_every_way_recovers_the_law_when_epsilon_is_large(problem, perturbation):
+    """With plenty of budget the private fit is near the ordinary one."""
+    rows, targets = problem
+    model = PrivateLinearRegression(
+        40.0, 1e-6, target_range=RANGE, data_norm=1.0, perturbation=perturbation, random_state=0
+    )
+    plain = PrivateLinearRegression(math.inf, target_range=RANGE, data_norm=1.0).fit(rows, targets)
+    # Perturbing the solution costs the most by far: its slope is bounded only through the ridge.
+    loss = 0.5 if perturbation == "output" else 0.1
+    assert model.fit(rows, targets).score(rows, targets) >= plain.score(rows, targets) - loss
+
+
+def test_without_a_delta_auto_perturbs_the_objective(problem):
+    """A pure budget is spent on objective perturbation, one with a delta on statistics."""
+    rows, targets = problem
+    pure = PrivateLinearRegression(1.0, target_range=RANGE, data_norm=1.0).fit(rows, targets)
+    assert pure.release_.budget == Budget(1)
+    assert "HuberRegression" in pure.release_.guarantee
+    approximate = PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0).fit(rows, targets)
+    assert type(approximate.release_.event).__name__ == "GaussianDpEvent"
+
+
+def test_an_infinite_epsilon_is_ridge_regression_and_not_private(problem):
+    """Without noise the model is the ridge regression of clipped, centred targets, and says it is not private."""
+    rows, targets = problem
+    model = PrivateLinearRegression(math.inf, target_range=RANGE, data_norm=1.0, alpha=1e-3).fit(rows, targets)
+    ordinary = Ridge(alpha=1e-3 * len(rows), fit_intercept=False)
+    ordinary.fit(np.column_stack([rows, np.full(len(rows), 0.25)]), targets / 2)
+    assert np.allclose(model.coef_, 2 * ordinary.coef_[:-1], atol=1e-7)
+    assert model.intercept_ == pytest.approx(2 * 0.25 * ordinary.coef_[-1], abs=1e-7)
+    assert not model.release_.private
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 0.1, 1.0, 10.0])
+def test_the_bound_on_solutions_holds_and_is_attained(alpha):
+    """No data set has a ridge solution longer than the bound, and some single-direction data set reaches it."""
+    rng = np.random.default_rng(2)
+    bound = _solution_bound(alpha, 1.0)
+    for _ in range(50):
+        rows = rng.normal(size=(6, 2))
+        rows /= np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
+        targets = rng.choice([-1.0, 1.0], 6)
+        solution = np.linalg.solve(rows.T @ rows / 6 + alpha * np.eye(2), rows.T @ targets / 6)
+        assert np.linalg.norm(solution) <= bound * (1 + 1e-12)
+    share = min(1.0, math.sqrt(alpha))
+    # One direction, rows of length sqrt(alpha) (or 1): slope m/(m^2 + alpha).
+    assert share / (share**2 + alpha) == pytest.approx(bound)
+
+
+def test_the_lectures_counterexample_moves_without_a_ridge_and_not_beyond_our_bound_with_one():
+    """n - 1 rows at zero and one at 1 with target 1 or -1: the solution moves by 2, or by our bound with a ridge."""
+    n, alpha = 100, 0.01
+    rows = np.zeros(n)
+    rows[-1] = 1.0
+    unregularised = abs(1.0 - (-1.0))
+    assert unregularised > 4 / n
+    ridge = [(rows @ np.sign(y + rows)) / (rows @ rows + n * alpha) for y in (0.0, -2.0 * rows)]
+    assert abs(ridge[0] - ridge[1]) <= 2 * (1 + _solution_bound(alpha, 1.0)) / (n * alpha)
+
+
+def test_each_fit_is_charged_once_and_says_what_it_assumed(problem, ledger):
+    """The account has one entry per fit, and the guarantee names the range of the targets."""
+    rows, targets = problem
+    model = PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0, ledger=ledger).fit(rows, targets)
+    assert ledger.spent == Budget(1, 1e-6)
+    assert "targets within (-2.0, 2.0)" in model.release_.guarantee
+
+
+def test_sparse_rows_give_the_same_statistics(problem):
+    """CSR in, the same coefficients out."""
+    rows, targets = problem
+    fitted = [
+        PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0, random_state=0).fit(data, targets).coef_
+        for data in (rows, sparse.csr_array(rows))
+    ]
+    assert np.allclose(*fitted, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": None},
+        {"data_norm": None},
+        {"target_range": None},
+        {"target_range": (1, 1)},
+        {"target_range": (math.nan, 1)},
+        {"target_range": 5},
+        {"alpha": 0},
+        {"alpha": "much"},
+        {"perturbation": "magic"},
+        {"perturbation": "gradient", "delta": 0.0},
+    ],
+)
+def test_bad_parameters_are_refused_before_anything_is_charged(problem, ledger, options):
+    """Missing or senseless parameters give a clear error and no entry."""
+    rows, targets = problem
+    good = {"epsilon": 1.0, "delta": 1e-6, "target_range": RANGE, "data_norm": 1.0, "ledger": ledger}
+    with pytest.raises(InvalidParameter):
+        PrivateLinearRegression(**{**good, **options}).fit(rows, targets)
+    assert ledger.spent == Budget(0)
+
+
+def test_too_many_features_for_statistics_are_refused():
+    """A hundred thousand features would need ten billion statistics."""
+    with pytest.raises(InvalidParameter, match="too many"):
+        StatisticsPerturbation(Budget(1, 1e-6), 10, 100_000, 1.0)
+
+
+CHECKED = [
+    PrivateLinearRegression(1e3, 1e-3, target_range=(-3.0, 3.0), data_norm=5.0, random_state=0),
+    PrivateLinearRegression(1e3, target_range=(-3.0, 3.0), data_norm=5.0, random_state=0),
+    PrivateLinearRegression(math.inf, target_range=(-3.0, 3.0), data_norm=5.0),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_it_is_a_scikit_learn_regressor(estimator, check):
+    """Every scikit-learn check passes."""
+    check(estimator)
