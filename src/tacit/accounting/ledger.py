@@ -81,6 +81,8 @@ class Ledger:
         store = Store.at(address)
         with store.reading() as connection:
             names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
+            if not all(isinstance(known, str) for known in names):
+                raise LedgerCorrupt(f"{store} has an account without a name. Restore it from a backup.")
             if name is None and len(names) == 1:
                 (name,) = names
             if name is None or name not in names:
@@ -235,8 +237,10 @@ class Ledger:
         return longer, entry
 
     def _current(self) -> History:
+        # What another thread sees after this snapshot began must not be looked for in it.
+        seen = self._history
         with self._store.reading() as connection:
-            history, _ = self._verified(connection, self._history)
+            history, _ = self._verified(connection, seen)
         self._remember(history)
         return history
 

@@ -24,6 +24,7 @@ __all__ = ["loss_distribution", "point", "renyi", "rounded_up"]
 _GRID = 10**18
 _OUTWARD = 1 + 2.0**-40
 _LARGEST_LOSS = 50
+_LARGEST_SUM = 1000
 _MOST_COPIES = 10**6
 
 
@@ -77,12 +78,22 @@ def loss_distribution(event: Event, count: int) -> pld.PrivacyLossDistribution:
         # Gaussian releases are together one with less noise: no need to convolve.
         event, count = dp_event.GaussianDpEvent(event.noise_multiplier / math.sqrt(count) / _OUTWARD), 1
     prices = _TABLE.get(type(event), _Prices())
-    if (prices.point is not None and prices.point(event).exact_epsilon > _LARGEST_LOSS) or count > _MOST_COPIES:
-        raise InvalidParameter("privacy-loss distributions of so many or so costly events are too large to compute.")
-    if isinstance(event, dp_event.GaussianDpEvent) and event.noise_multiplier < 1 / _LARGEST_LOSS:
-        raise InvalidParameter("privacy-loss distributions of so little noise are too large to compute.")
+    largest, usual = _losses_of_one(event, prices)
+    if largest > _LARGEST_LOSS or usual * count > _LARGEST_SUM or count > _MOST_COPIES:
+        raise InvalidParameter("the privacy-loss distribution of so many or so costly events is too large to compute.")
     losses = prices.loss(event) if prices.loss is not None else _loss_of_point(point(event))
     return losses if count == 1 else losses.self_compose(count)
+
+
+def _losses_of_one(event: Any, prices: _Prices) -> tuple[float, float]:
+    """Estimate the largest loss of one event, and what one adds to the sum of many."""
+    if isinstance(event, dp_event.GaussianDpEvent):
+        return 1 / event.noise_multiplier, 1 / event.noise_multiplier
+    if isinstance(event, dp_event.PoissonSampledDpEvent):
+        shift = 1 / getattr(event.event, "noise_multiplier", 1.0)
+        return shift, (event.sampling_probability * shift) ** 2
+    epsilon = prices.point(event).epsilon if prices.point is not None else 0.0
+    return epsilon, epsilon
 
 
 def _loss_of_point(budget: Budget) -> pld.PrivacyLossDistribution:

@@ -1,0 +1,181 @@
+"""The budget holds and no charge is lost, however many processes race, hang or are killed."""
+
+import json
+import pickle
+import subprocess
+import sys
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from dp_accounting import dp_event
+
+from tacit.accounting import Ledger, store
+from tacit.budget import Budget
+from tacit.errors import BudgetExceeded, LedgerBusy
+
+WORKERS = Path(__file__).with_name("workers.py")
+HUNDREDTH = dp_event.LaplaceDpEvent(100.0)
+
+
+def _worker(command: str, *arguments: str | Path) -> Any:
+    done = subprocess.run(
+        [sys.executable, WORKERS, command, *arguments], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_four_racing_processes_get_exactly_the_budget(address: str, tmp_path: Path) -> None:
+    """Of 200 spends of 0.01 by four processes, exactly 100 get through a budget of 1."""
+    ledger = Ledger.create(address, name="race", budget=Budget(1.0))
+    accepted = _worker("race", address, tmp_path)
+    assert sum(accepted) == 100
+    assert ledger.spent == Budget(1.0)
+    assert not ledger.remaining
+    assert len(Ledger.open(address).entries()) == 100
+
+
+def test_four_racing_threads_get_exactly_the_budget(address: str) -> None:
+    """Threads that share one handle cannot overspend it, though some of them only read."""
+    ledger = Ledger.create(address, name="race", budget=Budget(1.0))
+    start = threading.Barrier(4)
+
+    def spends(thread: int) -> int:
+        start.wait()
+        accepted = 0
+        for _ in range(35):
+            try:
+                ledger.spend(HUNDREDTH, label=f"thread {thread}")
+                accepted += 1
+            except BudgetExceeded:
+                pass
+            assert ledger.spent <= Budget(1.0)
+        return accepted
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert sum(pool.map(spends, range(4))) == 100
+    finally:
+        sys.setswitchinterval(interval)
+    assert ledger.spent == Budget(1.0)
+
+
+def test_a_slow_reader_does_not_disturb_a_spend_on_the_same_handle(
+    postgresql: Any, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that read an older state of the account cannot make another thread's spend use it."""
+    ledger = Ledger.create(postgresql.address(database), name="shared", budget=Budget(1.0))
+    has_read, may_finish = threading.Event(), threading.Event()
+    links, append = Ledger._links, Ledger._append
+
+    def slow_links(self: Ledger, *arguments: Any) -> Any:
+        found = links(self, *arguments)
+        if threading.current_thread().name == "slow reader":
+            has_read.set()
+            may_finish.wait(60)
+        return found
+
+    def late_append(self: Ledger, *arguments: Any, **named: Any) -> Any:
+        may_finish.set()
+        reader.join(60)
+        return append(self, *arguments, **named)
+
+    monkeypatch.setattr(Ledger, "_links", slow_links)
+    reader = threading.Thread(target=lambda: ledger.spent, name="slow reader")
+    reader.start()
+    assert has_read.wait(60)
+    pickle.loads(pickle.dumps(ledger)).spend(HUNDREDTH, label="while the reader sleeps")
+    monkeypatch.setattr(Ledger, "_append", late_append)
+    assert ledger.spend(HUNDREDTH, label="while the reader wakes up").number == 2
+    assert ledger.spent == Budget(0.02)
+
+
+def test_a_reader_that_is_overtaken_sees_no_loss(
+    postgresql: Any, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read that began before another thread's spend, on the same handle, does not take it for a missing entry."""
+    ledger = Ledger.create(postgresql.address(database), name="shared", budget=Budget(1.0))
+    began, may_go_on = threading.Event(), threading.Event()
+    check_version = store.Store._check_version
+
+    def slow_check(self: store.Store, connection: sa.Connection) -> None:
+        check_version(self, connection)
+        if threading.current_thread() is not main:
+            began.set()
+            may_go_on.wait(60)
+
+    main = threading.current_thread()
+    monkeypatch.setattr(store.Store, "_check_version", slow_check)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(lambda: ledger.spent)
+        assert began.wait(60)
+        ledger.spend(HUNDREDTH, label="overtaking")
+        may_go_on.set()
+        assert reading.result(60) == Budget(0)
+    assert ledger.spent == Budget(0.01)
+
+
+def test_four_processes_creating_one_account_agree_on_one(address: str, tmp_path: Path) -> None:
+    """One of four racing processes creates the account, the others are told that it exists."""
+    assert _worker("create_race", address, tmp_path) == ["LedgerExists"] * 3 + ["created"]
+    assert Ledger.open(address).name == "contested"
+
+
+def test_racing_processes_survive_a_server_that_defaults_to_serializable(postgresql: Any, tmp_path: Path) -> None:
+    """The isolation level that a database defaults to changes nothing."""
+    database = postgresql.new_database()
+    postgresql.execute(f"ALTER DATABASE {database} SET default_transaction_isolation = 'serializable'")
+    address = postgresql.address(database)
+    ledger = Ledger.create(address, name="race", budget=Budget(1.0))
+    assert sum(_worker("race", address, tmp_path)) == 100
+    assert ledger.spent == Budget(1.0)
+
+
+def test_a_killed_process_never_loses_a_charge(address: str, tmp_path: Path) -> None:
+    """Fifty kills at random moments leave every answer charged, every charge kept and the file sound."""
+    Ledger.create(address, name="mortal", budget=Budget(1000))
+    seed = uuid.uuid4().int % 2**32
+    report = _worker("kill", address, tmp_path, str(seed))
+    assert report["wrong"] == [], f"seed {seed}"
+    assert report["charges"] >= report["answers"] >= 40
+    if address.startswith("sqlite"):
+        with sa.create_engine(address, poolclass=sa.NullPool).connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+
+
+@pytest.mark.parametrize(("moment", "spent"), [("before", Budget(0)), ("after", Budget(0.5))])
+def test_a_process_killed_around_its_commit(address: str, moment: str, spent: Budget) -> None:
+    """Killed before the commit nothing is charged and no lock remains; killed after it, the charge stays."""
+    ledger = Ledger.create(address, name="mortal", budget=Budget(1.0))
+    assert _worker("die_in_spend", address, moment) == {"status": -9, "spent": str(spent)}
+    ledger.spend(dp_event.LaplaceDpEvent(2.0), label="life goes on")
+    assert ledger.spent == spent + Budget(0.5)
+
+
+def test_a_handle_works_on_both_sides_of_a_fork(address: str) -> None:
+    """A process and its child charge the same account through the handle that both inherited."""
+    Ledger.create(address, name="family", budget=Budget(1.0))
+    assert _worker("inherit", address) == ["before the fork", "child", "parent"]
+    assert Ledger.open(address).spent == Budget(0.7)
+
+
+def test_a_lock_held_for_too_long_is_reported(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spend that cannot get the lock says so, charges nothing and works again afterwards."""
+    ledger = Ledger.create(address, name="slow", budget=Budget(1.0))
+    monkeypatch.setattr(store, "_WAIT_SECONDS", 0.2)
+    monkeypatch.setitem(store._POSTGRESQL, False, ("SET LOCAL lock_timeout = '200ms'",))
+    engine = sa.create_engine(address.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+    with engine.connect() as holder:
+        holder.exec_driver_sql("UPDATE tacit_account SET count = count")
+        with pytest.raises(LedgerBusy, match=r"(?i)locked .*nothing was charged"):
+            ledger.spend(HUNDREDTH, label="impatient")
+    assert ledger.spent == Budget(0)
+    ledger.spend(HUNDREDTH, label="patient")
+    assert ledger.spent == Budget(0.01)

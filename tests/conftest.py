@@ -1,0 +1,139 @@
+"""What all tests share: hypothesis without clocks, and a PostgreSQL server of their own."""
+
+import contextlib
+import glob
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, settings
+
+# One of scikit-learn's checks runs only if this is set before SciPy is loaded.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+settings.register_profile(
+    "tacit",
+    deadline=None,
+    print_blob=True,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tacit")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running PostgreSQL server that listens on a socket in its own folder."""
+
+    folder: Path
+    spare: list[str] = field(default_factory=list)
+
+    def address(self, database: str, *, user: str = "postgres", password: str | None = None) -> str:
+        """Return the URL of one of its databases."""
+        login = user if password is None else f"{user}:{password}"
+        return f"postgresql://{login}@/{database}?host={self.folder}"
+
+    def execute(self, statement: str, database: str = "postgres") -> None:
+        """Run a statement outside any transaction."""
+        engine = sa.create_engine(
+            self.address(database).replace("postgresql://", "postgresql+psycopg://"),
+            poolclass=sa.NullPool,
+            isolation_level="AUTOCOMMIT",
+        )
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    def new_database(self) -> str:
+        """Create an empty database and return its name."""
+        name = f"ledger_{uuid.uuid4().hex}"
+        self.execute(f"CREATE DATABASE {name}")
+        return name
+
+
+def _programs() -> Path | None:
+    """Return the folder of PostgreSQL's newest server programs, or None where it is not installed."""
+    folders = sorted(
+        glob.glob("/usr/lib/postgresql/*/bin"), key=lambda folder: float(folder.split("/")[-2]), reverse=True
+    )
+    on_path = shutil.which("pg_ctl")
+    if on_path:
+        folders.append(os.path.dirname(os.path.realpath(on_path)))
+    for folder in folders:
+        if os.path.exists(f"{folder}/initdb") and os.path.exists(f"{folder}/pg_ctl"):
+            return Path(folder)
+    return None
+
+
+def _run(user: str | None, *command: str | Path) -> None:
+    # A server started by pg_ctl inherits the output: a pipe would stay open for as long as it runs.
+    with tempfile.TemporaryFile() as output:
+        done = subprocess.run(
+            command, user=user, cwd="/", stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
+        )
+        output.seek(0)
+        assert done.returncode == 0, output.read().decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _running_server(programs: Path) -> Iterator[Server]:
+    # The server refuses to run as root; its folder must be reachable by the user it runs as, and short
+    # enough for the path of a socket.
+    user = "postgres" if os.geteuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="tacit-pg-", dir="/tmp"))
+    data = folder / "data"
+    try:
+        if user:
+            account = pwd.getpwnam(user)
+            os.chown(folder, account.pw_uid, account.pw_gid)
+        _run(
+            user, programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale",
+            "--no-sync",
+        )  # fmt: skip
+        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=on -c max_connections=50"
+        _run(user, programs / "pg_ctl", "-D", data, "-w", "-t", "60", "-l", folder / "log", "-o", options, "start")
+        try:
+            yield Server(folder)
+        finally:
+            _run(user, programs / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """Start a PostgreSQL server for this session, one for each process that runs tests."""
+    programs = _programs()
+    if programs is None:
+        reason = "PostgreSQL is not installed: tools/install-ci-packages installs it"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with _running_server(programs) as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgresql: Server) -> Iterator[str]:
+    """Give the name of an empty PostgreSQL database that no other test uses meanwhile."""
+    name = postgresql.spare.pop() if postgresql.spare else postgresql.new_database()
+    yield name
+    postgresql.execute("DROP SCHEMA public CASCADE", name)
+    postgresql.execute("CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC", name)
+    postgresql.spare.append(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the address of an empty database, once in SQLite and once in PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ledger.db"
+    server: Server = request.getfixturevalue("postgresql")
+    return server.address(request.getfixturevalue("database"))
