@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
+from tacit.budget import finite_number
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows, validated
 from tacit.erm.loss import Array, Loss
@@ -38,8 +39,8 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         norm = known_norm(self.data_norm, X)
         data, labels = validated(self, X, y=y, order="C")
         check_classification_targets(labels)
-        self.classes_, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
-        several = len(self.classes_) if len(self.classes_) > 2 else 0
+        classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
+        several = len(classes) if len(classes) > 2 else 0
         loss = joint(several) if joint and several else binary
         targets = indices if several else np.where(indices == 1, 1.0, -1.0)
         fitted = fit_linear(
@@ -54,9 +55,10 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             assumed={"classes": assumed},
         )
-        return self._keep(fitted)
+        return self._keep(fitted, classes)
 
-    def _keep(self, fitted: Fitted) -> Self:
+    def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> Self:
+        self.classes_ = classes
         self.coef_ = fitted.weights
         self.intercept_ = fitted.intercepts
         self.alpha_ = fitted.alpha
@@ -187,6 +189,8 @@ class PrivateLinearSVC(_LinearClassifier):
         """Fit the model, charging the ledger once."""
         if self.loss not in ("huber", "hinge"):
             raise InvalidParameter(f"loss must be 'huber' or 'hinge', got {self.loss!r}.")
+        if not 1e-6 <= finite_number("width", self.width) <= 1e6:
+            raise InvalidParameter(f"width must lie between 1e-6 and 1e6, got {self.width!r}.")
         loss = HuberHinge(self.width) if self.loss == "huber" else Hinge()
         return self._fit(X, y, loss, None)
 

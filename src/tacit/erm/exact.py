@@ -82,6 +82,11 @@ class Point:
             low = low + self.low
         return type(self)(*two_sum(high, low))
 
+    def minus(self, other: Self) -> Array:
+        """Return the difference to another point, rounded."""
+        lows = (0.0 if self.low is None else self.low) - (0.0 if other.low is None else other.low)
+        return np.asarray((self.high - other.high) + lows)
+
     def reshaped(self, *shape: int) -> Self:
         """Return the same numbers in another shape."""
         return type(self)(self.high.reshape(shape), None if self.low is None else self.low.reshape(shape))

@@ -86,7 +86,7 @@ def known_norm(data_norm: object, X: object) -> float:
         )
     norm = finite_number("data_norm", declared)
     if not 1e-100 < norm < 1e100:
-        raise InvalidParameter(f"data_norm must be a positive number, got {data_norm!r}.")
+        raise InvalidParameter(f"data_norm must lie between 1e-100 and 1e100, got {data_norm!r}.")
     return norm
 
 
@@ -115,7 +115,8 @@ def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
         return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **checks)
     except (ValueError, TypeError) as error:
         message = str(error).split("\n", 1)[0]
-        if not message.startswith(_HARMLESS) and not any(part in message for part in _HARMLESS_PARTS):
+        harmless = message.startswith(_HARMLESS) or any(part in message for part in _HARMLESS_PARTS)
+        if not harmless or message.startswith("could not convert"):
             message = "X and y must be a table and a column of finite numbers (or labels) of the same length."
         if message.startswith("Expected 2D array"):
             message += " Reshape your data: one row for each record."
@@ -137,6 +138,7 @@ def fit_linear(
 ) -> Fitted:
     """Fit a linear model privately; without a budget, fit the same model without privacy."""
     if budget is None:
+        refuse_ledger(ledger)
         return split(rows, *_plain(rows, targets, loss, alpha))
     setting = Setting.of(rows, loss)
     mechanism = perturbation_for(perturbation, budget, setting, alpha)
@@ -157,6 +159,12 @@ def _plain(
     objective = Objective(rows, targets, loss, ridge)
     tolerance = max(1e-10 * loss.lipschitz * rows.norm, 2 * smallest_tolerance(objective))
     return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge
+
+
+def refuse_ledger(ledger: object) -> None:
+    """Refuse to fit without privacy under a ledger, whose promise covers everything released under it."""
+    if ledger is not None:
+        raise InvalidParameter("an infinite epsilon cannot be charged to a ledger. Leave the ledger out.")
 
 
 def split(rows: Rows, found: Release[Array], alpha: float) -> Fitted:

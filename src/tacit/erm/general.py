@@ -67,7 +67,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         data, given = validated(self, X, y=y, order="C", y_numeric=not is_margin)
         targets, assumed = np.asarray(given), "targets within the loss's bound"
         if is_margin:
-            self.classes_, indices, assumed = known_classes(self.classes, given, most=2)
+            classes, indices, assumed = known_classes(self.classes, given, most=2)
             targets = np.where(indices == 1, 1.0, -1.0)
         fitted = fit_linear(
             private_rows(data, norm, self.fit_intercept, X),
@@ -81,6 +81,8 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             assumed={"targets": assumed},
         )
+        if is_margin:
+            self.classes_ = classes
         self.coef_ = fitted.weights[0]
         self.intercept_ = float(fitted.intercepts[0])
         self.alpha_ = fitted.alpha

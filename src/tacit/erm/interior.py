@@ -20,7 +20,7 @@ from tacit.erm.preconditioner import Preconditioner, build_preconditioner
 
 __all__ = ["interior_point"]
 
-_MOST_STEPS = 60
+_PATIENCE = 6
 _TO_THE_EDGE = 0.995
 
 
@@ -119,12 +119,20 @@ class _Program:
         return np.asarray(ridge - self.pulled(state.dual))
 
     def step(
-        self, state: _State, hessian: tuple[Preconditioner, Array], residual: Array, goals: tuple[Array, Array]
+        self,
+        state: _State,
+        hessian: tuple[Preconditioner, Array],
+        gaps: tuple[Array, Array],
+        goals: tuple[Array, Array],
     ) -> _Step:
-        """Return Newton's step towards changes `goals` of dual times slack and of rest times excess."""
+        """Return Newton's step: it closes `gaps`, and changes the two products by `goals`.
+
+        The gaps are those of the Lagrangian's gradient and of t = slack - excess; the products are dual times
+        slack and rest times excess.
+        """
         preconditioner, weights = hessian
+        residual, infeasible = gaps
         to_slack, to_excess = goals
-        infeasible = self.margins(state.coefficient) - 1.0 - state.slack + state.excess
         push = to_slack / state.dual - to_excess / state.rest - infeasible
         right = self.pulled(push * weights) - residual
         change = preconditioner.solve(right[None])[0]
@@ -138,26 +146,28 @@ def interior_point(objective: Objective, workers: Crew, start: Array, gap: float
     """Return a coefficient and duals in [0, 1] whose duality gap is about `gap`, or what came closest."""
     program = _Program(objective, workers)
     state = best = program.start(start)
-    lowest = np.inf
-    for _ in range(_MOST_STEPS):
-        residual = program.residual(state)
-        reached = 2 * state.mu + float(residual @ residual) / (2 * objective.alpha)
+    lowest, since = np.inf, 0
+    while since < _PATIENCE:
+        residual, t = program.residual(state), program.margins(state.coefficient) - 1.0
+        reached = float(np.mean(np.where(t > 0, state.dual, -state.rest) * t))
+        reached += float(residual @ residual) / (2 * objective.alpha)
+        since += 1
         if reached < lowest:
-            best, lowest = state, reached
-        # Past the limits of double precision the two go up again.
-        if reached <= gap / 2 or reached > 1e3 * lowest:
+            best, lowest, since = state, reached, 0
+        if reached <= gap:
             break
-        state = _advanced(program, state, residual)
+        state = _advanced(program, state, residual, t)
     return best.coefficient, np.clip(best.dual, 0.0, 1.0)
 
 
-def _advanced(program: _Program, state: _State, residual: Array) -> _State:
+def _advanced(program: _Program, state: _State, residual: Array, t: Array) -> _State:
     """Return the next state: a probe tells how far mu can fall at once, then the step aims there."""
     hessian, mu = program.curvature(state), state.mu
+    gaps = (residual, t - state.slack + state.excess)
     products = (-state.dual * state.slack, -state.rest * state.excess)
-    probe = program.step(state, hessian, residual, products)
+    probe = program.step(state, hessian, gaps, products)
     aim = mu * (state.moved(state.longest(probe), probe).mu / mu) ** 3
     to_slack = products[0] + aim - probe.dual * probe.slack
     to_excess = products[1] + aim + probe.dual * probe.excess
-    step = program.step(state, hessian, residual, (to_slack, to_excess))
+    step = program.step(state, hessian, gaps, (to_slack, to_excess))
     return state.moved(state.longest(step), step)

@@ -180,8 +180,6 @@ def _hessian_pays(landscape: Landscape, model: CurvatureModel, rate: float, left
 
 def _differences(here: Evaluation, there: Evaluation) -> tuple[Array, Array]:
     """Return the step and the change of the gradient between two evaluations, as stacks of one."""
-    step = there.point.high - here.point.high
-    if there.point.low is not None and here.point.low is not None:
-        step = step + (there.point.low - here.point.low)
+    step = there.point.minus(here.point)
     change = there.gradient - here.gradient
     return step.reshape(1, -1), change.reshape(1, -1)

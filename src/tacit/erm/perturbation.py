@@ -7,6 +7,7 @@ it will use, and is applied through the one door.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import final
 
@@ -147,9 +148,9 @@ class ObjectivePerturbation(Perturbation):
 
     @property
     def _shares(self) -> tuple[Budget, Budget]:
-        """The budget of the random term, and the hundredth part for the solver's error."""
-        first, second = self.budget.shares(99, 1)
-        return first, second
+        """The budget of the random term, and the hundredth part of epsilon for the solver's error."""
+        trace = Budget._amount(self.budget.exact_epsilon / 100, Fraction(0))
+        return self.budget - trace, trace
 
     @cached_property
     def tilt(self) -> Tilt:
@@ -170,7 +171,7 @@ class ObjectivePerturbation(Perturbation):
     def randomise(self, value: Objective, source: Source) -> Array:
         """Return the minimiser of the tilted objective plus a trace of noise."""
         tolerance = _tolerance(value.with_linear(self._longest()), 1e-5)
-        law = _additive(self._shares[1], 2 * self._radius(tolerance), self.setting.shape)
+        law = self._trace(tolerance)
         term = spread(self.tilt.draw(source).astype(np.float64) * self.tilt.grid, self.setting)
         solution = solve(value.with_linear(term), tolerance)
         return np.asarray(law.randomise(solution.coefficient, source))
@@ -179,8 +180,12 @@ class ObjectivePerturbation(Perturbation):
         """Return the objective if it is the one calibrated for, and can be solved well enough."""
         checked = super().check(value)
         tolerance = _tolerance(value.with_linear(self._longest()), 1e-5)
-        _ = _additive(self._shares[1], 2 * self._radius(tolerance), self.setting.shape)
+        _ = self._trace(tolerance)
         return checked
+
+    def _trace(self, tolerance: float) -> AdditiveNoise:
+        """The noise that covers the solver's error; pure, so that all of delta is left to the random term."""
+        return SphericalLaplace.for_budget(self._shares[1], 2 * self._radius(tolerance), self.setting.shape)
 
     def _longest(self) -> Array:
         """A term as long as a random one ever is: what the solver can reach must not depend on the draw."""

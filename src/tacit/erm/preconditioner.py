@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from tacit.erm.block import Block
 from tacit.erm.crew import Crew
@@ -22,7 +22,6 @@ __all__ = ["Preconditioner", "build_preconditioner"]
 
 _LARGEST_MATRIX = 1_500
 _LARGEST_BLOCKS = 40_000_000
-_ILL_CONDITIONED = 1e-11
 
 
 class Preconditioner(ABC):
@@ -69,14 +68,14 @@ class _Inverse:
 
     @classmethod
     def of(cls, matrix: Array, alpha: float) -> Self:
-        """Factor alpha I + A; where alpha drowns in A's rounding errors, by its eigenvectors."""
-        largest = float(np.max(np.diag(matrix), initial=0.0))
-        if alpha > _ILL_CONDITIONED * len(matrix) * largest:
-            shifted = matrix + alpha * np.eye(len(matrix))
+        """Factor alpha I + A; should alpha drown in A's rounding errors, by its eigenvectors."""
+        shifted = matrix + alpha * np.eye(len(matrix))
+        try:
             return cls(cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)[0], None)
-        values, vectors = eigh(matrix, check_finite=False)
-        noise = 4 * np.finfo(float).eps * len(matrix) * max(values[-1], 0.0)
-        return cls(vectors, np.where(values > noise, values, 0.0) + alpha)
+        except LinAlgError:
+            values, vectors = eigh(matrix, check_finite=False)
+            noise = 4 * np.finfo(float).eps * len(matrix) * max(values[-1], 0.0)
+            return cls(vectors, np.where(values > noise, values, 0.0) + alpha)
 
     def solve(self, stack: Array) -> Array:
         """Return the inverse times each row of the stack."""

@@ -100,6 +100,11 @@ class Rounding:
             return 16 * _growth(rows.dimension + 8.0) ** 2 * reach
         return _growth(rows.longest + 4.0) * reach
 
+    def public_score(self, size: float) -> float:
+        """Bound the absolute error of a score whatever the records are."""
+        reach = self.objective.rows.norm * size + self.objective.loss.offset_bound
+        return _growth(self.objective.rows.dimension + 4.0) * reach
+
 
 def coefficient_bound(objective: Objective) -> float:
     """Bound the norm of the minimiser by public quantities and the norm of the linear term.

@@ -1,0 +1,135 @@
+"""Choose Bob's event on one half of the plays, and count it on the other."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from tacit.audit.bounds import Counts, chance_interval, largest_bound
+from tacit.audit.game import Plays
+from tacit.audit.outputs import Array
+from tacit.audit.weapons import Score, Weapon
+from tacit.budget import Budget
+
+__all__ = ["Finding", "judge"]
+
+_THRESHOLDS = 400
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What one weapon showed, all of it on plays that it had not seen.
+
+    `wins` of `guesses` were right. `bound` is the epsilon that the counts of Bob's event rule out at `confidence`,
+    and `reach` the largest that this many plays could have ruled out. The curve is Bob's trade-off: how often he
+    takes the second data set for the first, and the first for the second, at every threshold.
+    """
+
+    weapon: str
+    confidence: float
+    wins: int
+    guesses: int
+    counts: Counts
+    bound: float
+    reach: float
+    false_positives: Array
+    false_negatives: Array
+
+    @property
+    def win_rate(self) -> float:
+        """Bob's win rate."""
+        return self.wins / max(1, self.guesses)
+
+    @property
+    def win_interval(self) -> tuple[float, float]:
+        """An interval that holds the chance of winning with the stated confidence."""
+        return chance_interval(self.wins, self.guesses, self.confidence) if self.guesses else (0.0, 1.0)
+
+
+@final
+@dataclass(frozen=True)
+class _Event:
+    """Scores above (or up to) a threshold, which Bob takes for the first (or second) data set."""
+
+    threshold: float
+    above: bool
+
+    def counts(self, scores: Array, coins: Array) -> Counts:
+        happened = scores > self.threshold if self.above else scores <= self.threshold
+        likely = coins if self.above else ~coins
+        return Counts(
+            int(np.sum(happened & likely)), int(np.sum(likely)), int(np.sum(happened & ~likely)), int(np.sum(~likely))
+        )
+
+
+def judge(plays: Plays, weapon: Weapon, claim: Budget, confidence: float) -> Finding:
+    """Aim a weapon with the first half of the plays and report what it shows on the second half.
+
+    Guarantee: `bound` exceeds the epsilon of an (epsilon, claim.delta)-private mechanism with probability at most
+    1 - confidence.
+    Assumes: the plays are independent.
+    Reference: Clopper and Pearson 1934; Bob's event depends on the first half only.
+    """
+    half = len(plays) // 2
+    learning = half * 2 // 3 if weapon.learns else 0
+    score = weapon.aim(plays.part(0, learning if weapon.learns else half))
+    aimed, fresh = plays.part(learning, half), plays.part(half, len(plays))
+    aiming, scores = _scores(score, aimed), _scores(score, fresh)
+    event = _best_event(aiming, aimed.coins, claim, confidence)
+    cut = _best_cut(aiming, aimed.coins)
+    counts = event.counts(scores, fresh.coins)
+    false_positives, false_negatives = _trade_off(scores, fresh.coins)
+    return Finding(
+        weapon=weapon.name,
+        confidence=confidence,
+        wins=int(np.sum((scores > cut) == fresh.coins)),
+        guesses=len(fresh),
+        counts=counts,
+        bound=counts.epsilon_bound(claim.delta, confidence),
+        reach=largest_bound(counts.likely_plays, counts.unlikely_plays, claim.delta, confidence),
+        false_positives=false_positives,
+        false_negatives=false_negatives,
+    )
+
+
+def _scores(score: Score, plays: Plays) -> Array:
+    return np.nan_to_num(np.asarray(score(plays.answers), dtype=np.float64)) if len(plays) else np.zeros(0)
+
+
+def _thresholds(scores: Array) -> Array:
+    """Return candidate thresholds: between neighbouring scores, thinned to a few hundred, dense in both tails."""
+    values = np.unique(scores)
+    if values.size < 2:
+        return values
+    middles = values[:-1] + (values[1:] - values[:-1]) / 2
+    if middles.size <= _THRESHOLDS:
+        return middles
+    tail = np.unique(np.geomspace(1, middles.size / 2, _THRESHOLDS // 2).astype(int))
+    return middles[np.concatenate([tail - 1, middles.size - tail])]
+
+
+def _best_event(scores: Array, coins: Array, claim: Budget, confidence: float) -> _Event:
+    """Return the event that would give the highest bound on these plays."""
+    events = [_Event(float(t), above) for t in _thresholds(scores) for above in (True, False)]
+
+    def promise(event: _Event) -> float:
+        return event.counts(scores, coins).epsilon_bound(claim.delta, confidence)
+
+    return max(events, key=promise, default=_Event(math.inf, True))
+
+
+def _best_cut(scores: Array, coins: Array) -> float:
+    """Return the threshold with the most right guesses on these plays."""
+    cuts: Sequence[float] = [float(t) for t in _thresholds(scores)]
+    return max(cuts, key=lambda cut: int(np.sum((scores > cut) == coins)), default=0.0)
+
+
+def _trade_off(scores: Array, coins: Array) -> tuple[Array, Array]:
+    cuts = np.concatenate([[-np.inf], np.sort(_thresholds(scores)), [np.inf]])
+    first, second = np.sort(scores[coins]), np.sort(scores[~coins])
+    false_negatives = np.searchsorted(first, cuts, side="right") / max(1, first.size)
+    false_positives = 1 - np.searchsorted(second, cuts, side="right") / max(1, second.size)
+    return false_positives, false_negatives

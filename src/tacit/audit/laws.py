@@ -1,0 +1,179 @@
+"""Exact densities of released coefficients, up to a constant that neighbours share.
+
+*Objective perturbation.* With b in the term b.w/n, stationarity gives b(w) = -n lambda w - sum_i gradient_i(w), a
+smooth bijection: the density at w is that of b(w) times det(n lambda I + sum_i hessian_i(w)).
+
+*Output perturbation.* The density at w is that of the noise w - w*.
+
+The losses' formulas are written out here once more: an auditor does not borrow them from the audited.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import root
+from scipy.special import expit
+
+from tacit.audit.outputs import Array
+
+__all__ = ["LOGISTIC", "Formula", "NormalNoise", "Noise", "Records", "SphericalNoise", "Tilted", "huber_hinge",
+           "huber_regression", "minimiser"]  # fmt: skip
+
+_SPREAD = 12.0
+
+
+@final
+@dataclass(frozen=True)
+class Formula:
+    """The first two derivatives of a loss in the score w.x, given scores and targets."""
+
+    slope: Callable[[Array, Array], Array]
+    bend: Callable[[Array, Array], Array]
+
+
+LOGISTIC = Formula(
+    slope=lambda scores, targets: -expit(-scores * targets) * targets,
+    bend=lambda scores, targets: expit(scores) * expit(-scores),
+)
+
+
+def huber_hinge(width: float) -> Formula:
+    """Return the hinge rounded where |1 - margin| < width."""
+    return Formula(
+        slope=lambda s, y: -np.clip((1 + width - s * y) / (2 * width), 0, 1) * y,
+        bend=lambda s, y: (np.abs(1 - s * y) < width) / (2 * width),
+    )
+
+
+def huber_regression(width: float) -> Formula:
+    """Return half the squared residual, continued linearly beyond the width."""
+    return Formula(
+        slope=lambda s, y: np.clip(s - y, -width, width),
+        bend=lambda s, y: (np.abs(s - y) < width).astype(float),
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows with their targets, each counted `times` times; the first is the one that a neighbour replaces."""
+
+    rows: Array
+    targets: Array
+    times: Array
+
+    @classmethod
+    def of(cls, rows: ArrayLike, targets: ArrayLike, times: ArrayLike | None = None) -> "Records":
+        """Build records from lists."""
+        matrix = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+        counts = np.ones(len(matrix)) if times is None else np.asarray(times, dtype=np.float64)
+        return cls(matrix, np.asarray(targets, dtype=np.float64), counts)
+
+    @property
+    def count(self) -> int:
+        """How many records there are."""
+        return int(self.times.sum())
+
+    def replaced(self, row: ArrayLike, target: float) -> "Records":
+        """Return the neighbour in which the first record is another."""
+        rows, targets = self.rows.copy(), self.targets.copy()
+        rows[0], targets[0] = row, target
+        return replace(self, rows=rows, targets=targets)
+
+    def slopes(self, points: Array, formula: Formula) -> Array:
+        """Return the sums of gradients at points of shape (m, d)."""
+        scores = points @ self.rows.T
+        return np.asarray((formula.slope(scores, self.targets) * self.times) @ self.rows)
+
+    def bends(self, points: Array, formula: Formula) -> Array:
+        """Return the sums of Hessians, of shape (m, d, d)."""
+        weights = formula.bend(points @ self.rows.T, self.targets) * self.times
+        return np.einsum("mi,ia,ib->mab", weights, self.rows, self.rows)
+
+
+class Noise(ABC):
+    """A law of a noise vector."""
+
+    @abstractmethod
+    def log_density(self, noise: Array) -> Array:
+        """Return the log density at vectors of shape (m, d), up to a constant."""
+
+
+@final
+@dataclass(frozen=True)
+class SphericalNoise(Noise):
+    """Density proportional to exp(-|b| / scale)."""
+
+    scale: float
+
+    def log_density(self, noise: Array) -> Array:
+        """Return -|b| / scale."""
+        return np.asarray(-np.linalg.norm(noise, axis=-1) / self.scale)
+
+
+@final
+@dataclass(frozen=True)
+class NormalNoise(Noise):
+    """Independent Gaussian coordinates."""
+
+    sigma: float
+
+    def log_density(self, noise: Array) -> Array:
+        """Return -|b|^2 / (2 sigma^2)."""
+        return np.asarray(-np.square(noise / self.sigma).sum(axis=-1) / 2)
+
+
+@final
+@dataclass(frozen=True)
+class Tilted:
+    """Objective perturbation: the loss, the ridge n lambda, and the law of b."""
+
+    formula: Formula
+    ridge: float
+    noise: Noise
+
+    def tilt(self, points: Array, records: Records) -> Array:
+        """Return the b that makes each point the minimiser."""
+        return -self.ridge * points - records.slopes(points, self.formula)
+
+    def log_density(self, points: Array, records: Records) -> Array:
+        """Return the log density of the minimiser at points of shape (m, d)."""
+        identity = self.ridge * np.eye(points.shape[1])
+        _, jacobian = np.linalg.slogdet(identity + records.bends(points, self.formula))
+        return self.noise.log_density(self.tilt(points, records)) + jacobian
+
+    def log_ratio(self, points: Array, one: Records, other: Records) -> Array:
+        """Return the privacy loss at points."""
+        return self.log_density(points, one) - self.log_density(points, other)
+
+    def delta(self, one: Records, other: Records, epsilon: float, reach: float) -> float:
+        """Return the delta at epsilon for one coefficient, the worse of both directions, by integrating to +-reach.
+
+        Points are dense near 0, where a record matters, and sparse far out, where only the noise does.
+        """
+        steps = np.linspace(-1, 1, 400_001)
+        points = reach * np.sinh(_SPREAD * steps) / math.sinh(_SPREAD)
+        weights = np.cosh(_SPREAD * steps)
+        logs = [self.log_density(points[:, None], records) for records in (one, other)]
+        first, second = (np.exp(log - log.max()) * weights for log in logs)
+        first, second = first / first.sum(), second / second.sum()
+        odds = math.exp(epsilon)
+        return float(max(np.maximum(first - odds * second, 0).sum(), np.maximum(second - odds * first, 0).sum()))
+
+
+def minimiser(records: Records, formula: Formula, ridge: float) -> Array:
+    """Return the coefficient that minimises the sum of losses plus ridge/2 |w|^2."""
+
+    def gradient(w: Array) -> Array:
+        return np.asarray(ridge * w + records.slopes(w[None, :], formula)[0])
+
+    def jacobian(w: Array) -> Array:
+        return np.asarray(ridge * np.eye(w.size) + records.bends(w[None, :], formula)[0])
+
+    found = root(gradient, np.zeros(records.rows.shape[1]), jac=jacobian, method="hybr", tol=1e-14)
+    return np.asarray(found.x)

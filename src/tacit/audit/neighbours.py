@@ -1,0 +1,61 @@
+"""Whether two data sets are neighbours: as many records, and exactly one of them different.
+
+A data set is a sequence of records (a list, an array, a table), or a tuple of columns of the same length such as
+`(X, y)`, whose i-th entries together are record i.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import InvalidParameter
+
+__all__ = ["check_neighbours"]
+
+
+def check_neighbours(first: object, second: object) -> int:
+    """Return the index of the one record in which the data sets differ; refuse sets that are not neighbours."""
+    mine, theirs = _columns(first), _columns(second)
+    if len(mine) != len(theirs):
+        raise InvalidParameter(f"the data sets have {len(mine)} and {len(theirs)} columns: they are not neighbours.")
+    counts = sorted({len(column) for column in (*mine, *theirs)})
+    if len(counts) != 1:
+        raise InvalidParameter(
+            f"neighbours have as many records (replace-one), got columns of {', '.join(map(str, counts))} records."
+        )
+    different = [
+        record
+        for record in range(counts[0])
+        if not all(_same(a[record], b[record]) for a, b in zip(mine, theirs, strict=True))
+    ]
+    if len(different) != 1:
+        raise InvalidParameter(
+            f"neighbours differ in exactly one record, got {len(different)} that differ. "
+            "With none there is nothing to guess; with several the claim promises less."
+        )
+    return different[0]
+
+
+def _columns(data: object) -> list[Any]:
+    parts = list(data) if isinstance(data, tuple) else [data]
+    return [_sequence(part) for part in parts]
+
+
+def _sequence(part: Any) -> Any:
+    if hasattr(part, "toarray"):
+        return part.toarray()
+    if hasattr(part, "to_numpy"):
+        return part.to_numpy()
+    if isinstance(part, list | tuple) or (isinstance(part, np.ndarray) and part.ndim):
+        return part
+    raise InvalidParameter(
+        f"a data set must be a list, an array or a table of records, or a tuple of columns, got {type(part).__name__}."
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        a, b = np.asarray(one), np.asarray(other)
+        return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+    except ValueError:
+        return bool(one == other)

@@ -1,0 +1,147 @@
+"""What an audit concludes, and in which words."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import final
+
+from tacit.accounting.meaning import best_guess
+from tacit.audit.judge import Finding
+from tacit.budget import Budget
+
+__all__ = ["Exact", "Report", "Verdict"]
+
+_ROUNDING = 1e-9
+
+
+class Verdict(Enum):
+    """Whether the claim holds; the value is the exit code of `tacit audit`."""
+
+    HOLDS = 0
+    REFUTED = 1
+    CANNOT_TELL = 2
+
+    def __str__(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+
+@final
+@dataclass(frozen=True)
+class Exact:
+    """What exact densities say: the largest privacy loss that was found, and the delta it takes at the claimed epsilon.
+
+    `loss` is the logarithm of a ratio of densities, infinite where it has no bound. `pairs` counts the neighbouring
+    data sets that were searched, and `where` describes the worst.
+    """
+
+    loss: float
+    delta: float
+    pairs: int
+    where: str
+
+    def refutes(self, claim: Budget) -> bool:
+        """Whether the claim is false, rounding errors aside."""
+        if claim.is_pure:
+            return self.loss > claim.epsilon * (1 + _ROUNDING)
+        return self.delta > claim.delta * (1 + _ROUNDING)
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """The outcome of an audit: the claim, what each weapon showed, what exact densities say, and the verdict."""
+
+    name: str
+    claim: Budget
+    confidence: float
+    plays: int
+    findings: tuple[Finding, ...]
+    exact: Exact | None = None
+    trouble: str | None = None
+
+    @property
+    def epsilon_bound(self) -> float:
+        """The largest epsilon that the plays rule out, at the stated confidence for all weapons together."""
+        return max((finding.bound for finding in self.findings), default=0.0)
+
+    @property
+    def reach(self) -> float:
+        """The largest epsilon that so many plays could have ruled out."""
+        return max((finding.reach for finding in self.findings), default=0.0)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted by plays or by exact densities; holds if the plays could have refuted it and did not.
+
+        A refutation is wrong with probability at most 1 - confidence. That a claim holds is never proved by an
+        attack: it says that this Bob, with so many plays, found nothing.
+        """
+        if self.trouble is not None:
+            return Verdict.CANNOT_TELL
+        if self.epsilon_bound > self.claim.epsilon or (self.exact is not None and self.exact.refutes(self.claim)):
+            return Verdict.REFUTED
+        if self.reach <= self.claim.epsilon:
+            return Verdict.CANNOT_TELL
+        return Verdict.HOLDS
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the claim holds, 1 if it is refuted, 2 if the audit can not tell."""
+        return self.verdict.value
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence."""
+        if self.trouble is not None:
+            return f"{self.name}: cannot tell. {self.trouble}"
+        if self.verdict is Verdict.CANNOT_TELL:
+            return (
+                f"{self.name}: cannot tell. {self.plays:,} plays can rule out epsilon up to {self.reach:.3f} only, which "
+                f"is not above the claimed {self.claim.epsilon:g}: play about {_needed(self):,} times."
+            )
+        if self.verdict is Verdict.HOLDS:
+            return (
+                f"{self.name}: the claim {self.claim} holds against this attack, which could have shown an epsilon up to "
+                f"{self.reach:.3f} and showed {self.epsilon_bound:.3f}."
+            )
+        by_plays = f"epsilon is above {self.epsilon_bound:.3f} at {100 * self.confidence:g} % confidence"
+        if self.exact is None or not self.exact.refutes(self.claim):
+            return f"{self.name}: the claim {self.claim} is refuted: {by_plays}."
+        return (
+            f"{self.name}: the claim {self.claim} is refuted: exact densities reach a privacy loss of "
+            f"{self.exact.loss:.3f}; by the plays alone, {by_plays}."
+        )
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what there is to say, as pairs of a question and its answer."""
+        rows = [
+            ("claim", f"{self.claim}, replace-one neighbours"),
+            ("plays", f"{self.plays:,}, half of them to aim, half to judge"),
+            ("Bob may win at most", f"{best_guess(self.claim):.4f}"),
+        ]
+        for finding in self.findings:
+            low, high = finding.win_interval
+            rows += [
+                (f"{finding.weapon}: Bob won", f"{finding.win_rate:.4f} (between {low:.4f} and {high:.4f})"),
+                (
+                    f"{finding.weapon}: epsilon is above",
+                    f"{finding.bound:.4f} at {100 * self.confidence:g} % (could have shown {finding.reach:.3f})",
+                ),
+            ]
+        if self.exact is not None:
+            rows += [
+                ("exact: largest privacy loss", f"{self.exact.loss:.4f} over {self.exact.pairs} neighbouring pairs"),
+                ("exact: delta needed at epsilon", f"{self.exact.delta:.3g}"),
+                ("exact: worst pair", self.exact.where),
+            ]
+        return [*rows, ("verdict", str(self.verdict))]
+
+    def __str__(self) -> str:
+        return self.conclusion
+
+
+def _needed(report: Report) -> int:
+    """Return how many plays a perfect event needs to rule out the claimed epsilon."""
+    risk = (1 - report.confidence) / (2 * max(1, len(report.findings)))
+    odds = math.exp(min(report.claim.epsilon, 30.0)) + 1
+    return math.ceil(5 * odds * math.log(1 / risk) / max(1e-9, 1 - report.claim.delta))

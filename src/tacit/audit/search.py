@@ -1,0 +1,149 @@
+"""Look for the neighbouring data sets that lose most: a wrong constant is found, not just confirmed.
+
+For objective perturbation the privacy loss of a pair at an output is known exactly. The search walks through
+families of pairs (tiny data sets with one record made 0, opposite, a far corner or another label; and large ones
+that hold the output where two records pull hardest) and climbs in the output for each.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import final
+
+import numpy as np
+from scipy.special import expit
+
+from tacit.audit.laws import Records, Tilted
+from tacit.audit.outputs import Array
+from tacit.noise import source_for, uniform
+
+__all__ = ["Found", "Pair", "held_pairs", "largest_loss", "search", "tiny_pairs"]
+
+Calibration = Callable[[int], Tilted]
+"""What an algorithm does with so many records: the law of its coefficient."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neighbouring data sets, and an output to start looking from."""
+
+    first: Records
+    second: Records
+    start: Array
+    kind: str
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The largest privacy loss of a search, its pair and output, and how many pairs were searched."""
+
+    loss: float
+    pair: Pair
+    point: Array
+    pairs: int
+
+    @property
+    def where(self) -> str:
+        """The pair, for people."""
+        row, other = self.pair.first.rows[0], self.pair.second.rows[0]
+        return (
+            f"{self.pair.kind}, n={self.pair.first.count}: {np.round(row, 3).tolist()} becomes "
+            f"{np.round(other, 3).tolist()}, seen at {np.round(self.point, 3).tolist()}"
+        )
+
+
+def search(calibrate: Calibration, pairs: Iterator[Pair]) -> Found:
+    """Return the worst of all pairs under the algorithm's own calibration for their size."""
+    best: Found | None = None
+    count = 0
+    for pair in pairs:
+        count += 1
+        loss, point = largest_loss(calibrate(pair.first.count), pair)
+        if best is None or loss > best.loss:
+            best = Found(loss, pair, point, 0)
+    if best is None:
+        raise ValueError("there are no pairs to search")
+    return Found(best.loss, best.pair, best.point, count)
+
+
+def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> Iterator[Pair]:
+    """Yield tiny data sets with one record replaced: by 0, by its opposite, by a far corner; or its label flipped."""
+    source = source_for(seed)
+    for number in range(sets):
+        count = 1 + number % 4
+        rows = uniform(source, count * dimension).reshape(count, dimension) * 2 - 1
+        rows *= norm / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        rows[1:] *= uniform(source, count - 1)[:, None]
+        targets = np.where(uniform(source, count) < 0.5, 1.0, -1.0)
+        first = Records.of(rows, targets)
+        corner = np.zeros(dimension)
+        corner[number % dimension] = norm
+        moves = (
+            ("record becomes 0", np.zeros(dimension), targets[0]),
+            ("record becomes its opposite", -rows[0], targets[0]),
+            ("record becomes a far corner", corner, -targets[0]),
+            ("label flips", rows[0], -targets[0]),
+        )
+        for kind, row, target in moves:
+            yield Pair(first, first.replaced(row, target), np.zeros(dimension), f"tiny set, {kind}")
+
+
+def held_pairs(norm: float, ridge: float) -> Iterator[Pair]:
+    """Yield pairs in two dimensions whose two records pull apart with nearly all their weight.
+
+    Many short records along the first axis hold the output at (W, 0), far out. There the replaced record u and its
+    replacement both have negative margins, so both pull with nearly full weight although they point almost
+    opposite ways along the second axis; a few more records like the replacement turn b that way.
+    """
+    widths, pulls, others = (4.0, 8.0, 15.0, 30.0, 60.0, 120.0), (0.6, 0.7, 0.8, 0.9, 0.97), (3.0, 5.0, 9.0)
+    for width, pull, margin in product(widths, pulls, others):
+        for aligned in (1, 3):
+            far = width / norm
+            one = _record(norm, far, np.log(pull / (1 - pull)), 1.0)
+            other = _record(norm, far, margin, -1.0)
+            if one is None or other is None:
+                continue
+            short = 1.278 / far
+            weight = short * float(expit(-far * short))
+            # What the ridge and the long records along the first axis leave for the short ones to hold.
+            load = ridge * far - (aligned + 1) * other[0] * float(expit(margin))
+            held = max(1, round(load / weight))
+            first = Records.of([one, other, [short, 0.0]], [1.0, 1.0, 1.0], [1, aligned, held])
+            yield Pair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")
+
+
+def _record(norm: float, far: float, margin: float, side: float) -> Array | None:
+    """Return a record of full norm whose margin at (far, 0) is minus this, if there is one."""
+    along = -margin / far
+    return np.array([along, side * np.sqrt(norm**2 - along**2)]) if abs(along) < norm else None
+
+
+def largest_loss(law: Tilted, pair: Pair, rounds: int = 80) -> tuple[float, Array]:
+    """Return the largest |log ratio| over outputs: the best of rays through both records, then a compass climb."""
+
+    def loss(points: Array) -> Array:
+        return np.abs(law.log_ratio(points, pair.first, pair.second))
+
+    points = _starts(pair)
+    values = loss(points)
+    best, highest = points[values.argmax()], float(values.max())
+    compass = np.concatenate([np.eye(points.shape[1]), -np.eye(points.shape[1])])
+    step = 0.2 * (float(np.linalg.norm(best)) + 0.1 / max(1e-9, float(np.abs(pair.first.rows).max())))
+    for _ in range(rounds):
+        around = best + step * compass
+        values = loss(around)
+        if values.max() > highest:
+            best, highest, step = around[values.argmax()], float(values.max()), step * 1.5
+        else:
+            step /= 2
+    return highest, best
+
+
+def _starts(pair: Pair) -> Array:
+    directions = [row for row in (pair.first.rows[0], pair.second.rows[0]) if np.any(row)]
+    directions.append(directions[-1][::-1].copy())
+    sizes = np.concatenate([-np.geomspace(0.03, 300, 25), [0.0], np.geomspace(0.03, 300, 25)])
+    rays = [sizes[:, None] * row / np.dot(row, row) for row in directions]
+    return np.concatenate([pair.start[None, :], *rays])
