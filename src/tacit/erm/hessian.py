@@ -15,7 +15,7 @@ from tacit.erm.loss import Array
 from tacit.erm.objective import Objective
 from tacit.erm.softmax import Softmax
 
-__all__ = ["Weigh", "hessian_blocks", "hessian_diagonal", "row_weights", "softmax_hessian"]
+__all__ = ["Weigh", "hessian_diagonal", "mean_hessian", "row_weights", "softmax_hessian"]
 
 Weigh = Callable[[Bounds], tuple[Block, Array]]
 """Returns the rows within bounds and the second derivatives in their scores."""
@@ -33,12 +33,12 @@ def row_weights(objective: Objective, point: Point) -> Weigh:
     return weigh
 
 
-def hessian_blocks(objective: Objective, workers: Crew, weigh: Weigh) -> Array:
-    """Return the diagonal blocks of the Hessian, one for each output, of shape (outputs, dim, dim)."""
+def mean_hessian(objective: Objective, workers: Crew, weigh: Weigh) -> Array:
+    """Return the mean of the Hessian's diagonal blocks, one for each output, of shape (dim, dim)."""
 
     def work(bounds: Bounds) -> Array:
         block, weights = weigh(bounds)
-        return np.stack([block.gram(column) for column in weights.T])
+        return block.gram(weights.mean(axis=1))
 
     return workers.sum(work, objective.rows.blocks(objective.loss.outputs)) / objective.rows.count
 

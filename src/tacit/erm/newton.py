@@ -134,9 +134,10 @@ def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wa
     slope = float(np.vdot(here.gradient, step))
     # A model of the curvature is trusted for scores that change by some units, then for twice as many, ...
     share = min(1.0, _TRUSTED_CHANGE / landscape.reach(step))
+    shortest = share * _SHORTEST
     near, far = (0.0, slope), (math.inf, math.inf)
     downhill = None
-    while share > _SHORTEST:
+    while share > shortest:
         there = _look(landscape, here.point.moved(share * step), wanted, here.norm)
         new_slope = float(np.vdot(there.gradient, step))
         if there.norm <= _PROGRESS * best and abs(new_slope) <= -slope / 2:

@@ -147,7 +147,7 @@ class ObjectivePerturbation(Perturbation):
         return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), delta)
 
     @property
-    def _shares(self) -> tuple[Budget, Budget]:
+    def shares(self) -> tuple[Budget, Budget]:
         """The budget of the random term, and the hundredth part of epsilon for the solver's error."""
         trace = Budget._amount(self.budget.exact_epsilon / 100, Fraction(0))
         return self.budget - trace, trace
@@ -156,7 +156,7 @@ class ObjectivePerturbation(Perturbation):
     def tilt(self) -> Tilt:
         """The law of the random term, and the ridge it needs."""
         calibrate = pure_tilt if self.budget.is_pure else gaussian_tilt
-        return calibrate(self._shares[0], self.setting, self.asked)
+        return calibrate(self.shares[0], self.setting, self.asked)
 
     @property
     def alpha(self) -> float:
@@ -185,7 +185,7 @@ class ObjectivePerturbation(Perturbation):
 
     def _trace(self, tolerance: float) -> AdditiveNoise:
         """The noise that covers the solver's error; pure, so that all of delta is left to the random term."""
-        return SphericalLaplace.for_budget(self._shares[1], 2 * self._radius(tolerance), self.setting.shape)
+        return SphericalLaplace.for_budget(self.shares[1], 2 * self._radius(tolerance), self.setting.shape)
 
     def _longest(self) -> Array:
         """A term as long as a random one ever is: what the solver can reach must not depend on the draw."""

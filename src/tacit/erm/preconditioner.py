@@ -1,4 +1,4 @@
-"""Hessians to solve with: whole, by class, through the records, or only the diagonal, as memory allows.
+"""Hessians to solve with: whole, one block for all classes, or only the diagonal, as memory allows.
 
 J has the Hessian alpha I + (1/n) sum_i weight_i x_i x_i^T, weights being second derivatives of the loss.
 """
@@ -13,15 +13,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from tacit.erm.block import Block
 from tacit.erm.crew import Crew
 from tacit.erm.exact import Point
-from tacit.erm.hessian import Weigh, hessian_blocks, hessian_diagonal, row_weights, softmax_hessian
+from tacit.erm.hessian import Weigh, hessian_diagonal, mean_hessian, row_weights, softmax_hessian
 from tacit.erm.loss import Array
 from tacit.erm.objective import Objective
-from tacit.erm.softmax import Softmax
 
 __all__ = ["Preconditioner", "build_preconditioner"]
 
 _LARGEST_MATRIX = 1_500
-_LARGEST_BLOCKS = 40_000_000
+_FEWEST_ROWS = 4_096
 
 
 class Preconditioner(ABC):
@@ -44,18 +43,27 @@ def build_preconditioner(
 
     `weigh` replaces the second derivatives of the loss.
     """
-    loss, dimension = objective.loss, objective.rows.dimension
+    if objective.loss.outputs > 1:
+        return _for_classes(objective, workers, point)
     weigh = weigh or row_weights(objective, point)
-    if isinstance(loss, Softmax) and objective.size <= _LARGEST_MATRIX:
-        return _Factored((_Inverse.of(softmax_hessian(objective, workers, point), objective.alpha),))
-    if dimension > _LARGEST_MATRIX and loss.outputs == 1:
-        through = _ThroughRecords.build(objective, workers, weigh)
-        if through is not None:
-            return through
-    if dimension <= _LARGEST_MATRIX and loss.outputs * dimension**2 <= _LARGEST_BLOCKS:
-        blocks = hessian_blocks(objective, workers, weigh)
-        return _Factored(tuple(_Inverse.of(block, objective.alpha) for block in blocks))
-    return _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+    if objective.rows.dimension <= _LARGEST_MATRIX:
+        return _Factored(_Inverse.of(mean_hessian(objective, workers, weigh), objective.alpha))
+    through = _ThroughRecords.build(objective, workers, weigh)
+    return through or _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+
+
+def _for_classes(objective: Objective, workers: Crew, point: Point) -> Preconditioner:
+    """Return the whole Hessian of a joint loss, one block for all classes, or the diagonal."""
+    dimension = objective.rows.dimension
+    if objective.size <= _LARGEST_MATRIX:
+        return _Factored(_Inverse.of(softmax_hessian(objective, workers, point), objective.alpha))
+    if dimension > _LARGEST_MATRIX:
+        weigh = row_weights(objective, point)
+        return _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+    # One block for all classes is rough anyway, so a sample of the rows is enough for it.
+    sample = objective.every(max(1, objective.rows.count // max(_FEWEST_ROWS, 16 * dimension)))
+    block = mean_hessian(sample, workers, row_weights(sample, point))
+    return _Factored(_Inverse.of(block, objective.alpha), copies=objective.loss.outputs)
 
 
 @final
@@ -87,19 +95,19 @@ class _Inverse:
 @final
 @dataclass(frozen=True, eq=False)
 class _Factored(Preconditioner):
-    """The Hessian's diagonal blocks; the whole Hessian when there is one block."""
+    """The whole Hessian, or one block that stands for those of several classes."""
 
-    blocks: tuple[_Inverse, ...]
+    block: _Inverse
+    copies: int = 1
 
     @property
     def whole(self) -> bool:
-        """Whether there is one block."""
-        return len(self.blocks) == 1
+        """Whether the block stands for itself only."""
+        return self.copies == 1
 
     def solve(self, stack: Array) -> Array:
-        """Solve with each block for its part of the coefficients."""
-        parts = np.split(stack, len(self.blocks), axis=1)
-        return np.concatenate([block.solve(part) for block, part in zip(self.blocks, parts, strict=True)], axis=1)
+        """Solve with the block for each class's part of the coefficients."""
+        return self.block.solve(stack.reshape(len(stack) * self.copies, -1)).reshape(stack.shape)
 
 
 @final

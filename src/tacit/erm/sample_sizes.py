@@ -140,8 +140,7 @@ def _disturbance(mechanism: Planned, failure: float) -> tuple[float, float]:
         return 0.0, tolerance / alpha + _additive(mechanism.budget, sensitivity, setting.free, failure)
     tilt = mechanism.tilt
     rounding = tilt.grid * math.sqrt(tilt.size) / (2 * setting.count)
-    _, last = mechanism.budget.shares(99, 1)
-    trace = _additive(last, 2 * (tolerance + rounding) / alpha, setting.free, 0.02 * failure)
+    trace = _additive(mechanism.shares[1], 2 * (tolerance + rounding) / alpha, setting.free, 0.02 * failure)
     main = _reach(tilt.typical, tilt.size, tilt.gaussian, 0.98 * failure)
     return main / setting.count, tolerance / alpha + trace
 
