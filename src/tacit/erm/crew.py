@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from tacit.erm.exact import CompensatedSum
 from tacit.erm.loss import Array
 
-__all__ = ["Bounds", "Crew", "crew"]
+__all__ = ["Bounds", "Crew", "crew", "longest"]
 
 Bounds = tuple[int, int]
 T = TypeVar("T")
@@ -23,6 +23,11 @@ T = TypeVar("T")
 _WORTH_ARRANGING = 100_000
 _WORTH_SHARING = 2_000_000
 _PARTS = 32
+
+
+def longest(blocks: Sequence[Bounds]) -> int:
+    """Return the rows of the longest block."""
+    return max(stop - start for start, stop in blocks)
 
 
 @final

@@ -31,13 +31,17 @@ class CurvatureModel:
 
     def learned(self, step: Array, change: Array) -> Self:
         """Return the model that also knows how gradients changed along a stack of steps."""
+        curvature = _dot(step, change)
+        if not np.all(curvature > 0.0):
+            # Strong convexity makes it positive but for rounding, from which nothing is to be learned.
+            return self
         whole = self.preconditioner.whole
         memory = _STEPS_BESIDE_WHOLE if whole else _STEPS_BESIDE_PART
         pairs = (*self.pairs, (step, change))[-memory:]
         if whole:
             return type(self)(self.preconditioner, pairs)
         # A whole Hessian has the right scale already; a part of one learns it from the latest step.
-        scale = _dot(step, change) / _dot(change, self.preconditioner.solve(change))
+        scale = curvature / _dot(change, self.preconditioner.solve(change))
         return type(self)(self.preconditioner, pairs, scale)
 
     def kept(self, models: NDArray[np.bool_]) -> Self:

@@ -13,7 +13,7 @@ digits; of the others the sign of t is certain, so that an error of t counts onl
 import numpy as np
 
 from tacit.erm.block import Block
-from tacit.erm.crew import Bounds, Crew
+from tacit.erm.crew import Bounds, Crew, longest
 from tacit.erm.exact import Point
 from tacit.erm.loss import UNIT_ROUNDOFF, Array
 from tacit.erm.newton import Evaluation
@@ -41,15 +41,16 @@ def excess_margins(objective: Objective, point: Point, bounds: Bounds, near: flo
 
 def dual_residual(objective: Objective, workers: Crew, point: Point, duals: Array, wanted: float) -> Evaluation:
     """Return r and a bound on its error, which does not depend on where the duals come from."""
-    precision = Rounding(objective, given_slopes=True).precision(point.size, wanted)
+    rounding = Rounding(objective, given_slopes=True)
+    blocks = objective.rows.blocks(1, rounding.plan(point.size, wanted)[0])
     slopes = -duals * objective.targets.astype(np.float64, copy=False)
 
     def work(bounds: Bounds) -> Array:
         return objective.rows.block(bounds).pull(slopes[slice(*bounds), None])
 
-    blocks = objective.rows.blocks(1, precision.rows_per_block)
     mean = workers.sum(work, blocks)[0] / objective.rows.count
-    return Evaluation(point, objective.regularised(mean, point), precision.error)
+    error = rounding.error(point.size, longest(blocks), False)
+    return Evaluation(point, objective.regularised(mean, point), error)
 
 
 def duality_gap(objective: Objective, workers: Crew, point: Point, duals: Array, wanted: float) -> float:

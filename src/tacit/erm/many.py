@@ -7,7 +7,7 @@ matrices. A draw that does not come closer with every pass is solved by itself.
 
 import numpy as np
 
-from tacit.erm.crew import Crew
+from tacit.erm.crew import Crew, longest
 from tacit.erm.curvature import CurvatureModel
 from tacit.erm.exact import Point
 from tacit.erm.loss import Array
@@ -80,14 +80,15 @@ def _together(
         before, old = gradients[active], coefficients[active]
         coefficients[active] = old + model.direction(before)
         size = 1.001 * float(np.linalg.norm(coefficients[active], axis=1).max())
-        precision = worst.precision(size, tolerance / 4)
-        if precision.accurate:
+        most, accurate = worst.plan(size, tolerance / 4)
+        if accurate:
             break
-        blocks = objective.rows.blocks(len(active), precision.rows_per_block)
+        blocks = objective.rows.blocks(len(active), most)
+        error = worst.error(size, longest(blocks), accurate)
         passed = plain.gradients(workers, Point(coefficients[active]), blocks)
         gradients[active] = passed + tilts[active]
         for index in active:
-            here = Evaluation(Point(coefficients[index]), gradients[index], precision.error)
+            here = Evaluation(Point(coefficients[index]), gradients[index], error)
             if here.tau <= tolerance:
                 found[index] = certified(objective, here)
         model = model.learned(coefficients[active] - old, gradients[active] - before)

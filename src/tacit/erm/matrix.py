@@ -6,6 +6,7 @@ dense.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
@@ -167,7 +168,7 @@ class SparseMatrix(Matrix):
         """The numbers that are stored, explicit zeros included."""
         return int(self.array.nnz)
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """The fullest row."""
         return int(np.diff(self.array.indptr).max())

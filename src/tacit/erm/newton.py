@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from tacit.erm.crew import Crew
+from tacit.erm.crew import Crew, longest
 from tacit.erm.curvature import CurvatureModel
 from tacit.erm.exact import Point
 from tacit.erm.loss import Array
@@ -89,11 +89,12 @@ class Smooth(Landscape):
 
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
         """Compute the gradient, and a bound on its error."""
-        precision = Rounding(self.objective).precision(point.size, wanted)
-        at = point if precision.accurate else point.rounded()
-        blocks = self.objective.rows.blocks(self.objective.loss.outputs, precision.rows_per_block)
-        gradient = self.objective.gradients(self.workers, at, blocks, precision.accurate)
-        return Evaluation(at, gradient, precision.error)
+        rounding = Rounding(self.objective)
+        most, accurate = rounding.plan(point.size, wanted)
+        at = point if accurate else point.rounded()
+        blocks = self.objective.rows.blocks(self.objective.loss.outputs, most)
+        gradient = self.objective.gradients(self.workers, at, blocks, accurate)
+        return Evaluation(at, gradient, rounding.error(point.size, longest(blocks), accurate))
 
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature by a Hessian over all rows."""
@@ -112,7 +113,7 @@ def descend(
     best = here.norm
     while here.tau > tolerance:
         step = model.direction(here.gradient.reshape(1, -1)).reshape(here.gradient.shape)
-        if -float(np.vdot(here.gradient, step)) <= enough:
+        if enough and -float(np.vdot(here.gradient, step)) <= enough:
             break
         there = _search(landscape, here, step, best, wanted)
         if there is None:
@@ -132,12 +133,12 @@ def descend(
 def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wanted: float) -> Evaluation | None:
     """Return an acceptable point along the step, neither far too near nor too far; None without one."""
     slope = float(np.vdot(here.gradient, step))
-    # A model of the curvature is trusted for scores that change by some units, then for twice as many, ...
+    # A model of the curvature is trusted for scores that change by some units, then for four times as many, ...
     share = min(1.0, _TRUSTED_CHANGE / landscape.reach(step))
     shortest = share * _SHORTEST
     near, far = (0.0, slope), (math.inf, math.inf)
     downhill = None
-    while share > shortest:
+    while slope < 0.0 and share > shortest:
         there = _look(landscape, here.point.moved(share * step), wanted, here.norm)
         new_slope = float(np.vdot(there.gradient, step))
         if there.norm <= _PROGRESS * best and abs(new_slope) <= -slope / 2:

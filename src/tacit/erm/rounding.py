@@ -24,26 +24,18 @@ import numpy as np
 from tacit.erm.loss import UNIT_ROUNDOFF
 from tacit.erm.objective import Objective
 
-__all__ = ["Precision", "Rounding", "coefficient_bound"]
+__all__ = ["FEWEST_ROWS", "Rounding", "coefficient_bound"]
+
+FEWEST_ROWS = 16
+"""The rows of the smallest block that a tolerance may ask for."""
 
 _SAFETY = 1.01
-FEWEST_ROWS = 16
 _UNDERFLOW = 1e-290
 
 
 def _growth(terms: float) -> float:
     """Return g(terms) = terms u / (1 - terms u)."""
     return terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
-
-
-@final
-@dataclass(frozen=True)
-class Precision:
-    """How to compute a gradient, and a bound on its error."""
-
-    rows_per_block: float
-    accurate: bool
-    error: float
 
 
 @final
@@ -58,15 +50,17 @@ class Rounding:
     objective: Objective
     given_slopes: bool = False
 
-    def precision(self, size: float, wanted: float) -> Precision:
-        """Choose the fastest way to compute a gradient within `wanted` at coefficients of norm `size`."""
-        accurate = self._fixed(size, False) > wanted / 2
-        fixed = self._fixed(size, accurate)
-        per_row = _SAFETY * UNIT_ROUNDOFF * self._steepest(size)
-        rows = max(float(FEWEST_ROWS), 0.99 * (wanted - fixed) / per_row - 8.0)
-        return Precision(rows, accurate, self.error(size, min(rows, self.objective.rows.count), accurate))
+    def plan(self, size: float, wanted: float) -> tuple[float, bool]:
+        """Return how to compute a gradient within `wanted` at coefficients of norm `size`, no finer than needed.
 
-    def error(self, size: float, rows_per_block: float, accurate: bool) -> float:
+        That is the most rows for a block, and whether scores take twice the digits.
+        """
+        accurate = self._fixed(size, False) > wanted / 2
+        left = wanted - self._fixed(size, accurate)
+        rows = 0.99 * left / (_SAFETY * UNIT_ROUNDOFF * self._steepest(size)) - 8.0
+        return max(float(FEWEST_ROWS), rows), accurate
+
+    def error(self, size: float, rows_per_block: int, accurate: bool) -> float:
         """Bound the norm of the error of a gradient computed so."""
         return self._fixed(size, accurate) + _SAFETY * _growth(rows_per_block + 8.0) * self._steepest(size)
 

@@ -49,7 +49,8 @@ def solve(objective: Objective, tolerance: float, start: Array | None = None) ->
     Reference: strong convexity gives |w - w*| <= |grad J(w)| / alpha.
 
     A tolerance below `smallest_tolerance(objective)` is refused up front. Whether that happens depends on
-    public quantities and the linear term, never on the records. Solving itself cannot fail.
+    public quantities and the linear term, never on the records. Noise has to be calibrated to tolerance/alpha,
+    which is public; the distance itself depends on the records.
     """
     check_tolerance(objective, tolerance)
     point = Point(np.zeros(objective.shape) if start is None else objective.checked(start))
@@ -58,8 +59,12 @@ def solve(objective: Objective, tolerance: float, start: Array | None = None) ->
     with objective.crew() as workers:
         if isinstance(objective.loss, Hinge):
             return _from_gap(objective, *descend_hinge(objective, workers, point, aim))
-        point, model = approach(objective, workers, point, aim)
-        return certified(objective, descend(Smooth(objective, workers), point, model, aim))
+        landscape = Smooth(objective, workers)
+        if start is None:
+            point, model = approach(objective, workers, point, aim)
+        else:
+            model = landscape.model(point)
+        return certified(objective, descend(landscape, point, model, aim))
 
 
 def smallest_tolerance(objective: Objective) -> float:
