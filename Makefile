@@ -30,11 +30,15 @@ check: .venv/installed ## style, types, import order, proof fingerprints
 stats: .venv/installed ## the statistical tests with ten times the sample
 	TACIT_STATS_FACTOR=10 $(BIN)/python -m pytest --numprocesses 2 -m stats
 
-bench: .venv/installed ## speed and accuracy side by side with peers
+bench: .venv/installed ## speed and accuracy side by side with peers (about an hour)
 	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed_peers.py
+	$(BIN)/python benchmarks/default_ridge.py
+	$(BIN)/python benchmarks/accuracy.py
 
 docs: .venv/installed ## the documentation as pages in site/
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove what was made
-	rm -rf .venv demo site .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers demo site .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
