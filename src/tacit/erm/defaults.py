@@ -61,6 +61,8 @@ def default_kind(budget: Budget, setting: Setting) -> Kind:
 def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     """Return the ridge that fits the noise, from public quantities."""
     slope, norm, count = setting.slope, setting.norm, setting.count
+    if kind == "gradient" and setting.is_joint:
+        slope = norm  # gradients are asked for clipped
     if budget.is_pure:
         sigma = 2 * slope * math.sqrt(setting.free + 1) / budget.epsilon
     else:

@@ -11,12 +11,14 @@ from dp_accounting.dp_event import GaussianDpEvent
 from tacit import noise
 from tacit.accounting.events import Event
 from tacit.budget import Budget
+from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.exact import Point
-from tacit.erm.loss import UNIT_ROUNDOFF, Array
+from tacit.erm.loss import UNIT_ROUNDOFF, Array, Loss
 from tacit.erm.losses import Logistic
 from tacit.erm.objective import Objective
 from tacit.erm.perturbation import Perturbation
 from tacit.erm.setting import Setting
+from tacit.erm.softmax import Softmax
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Multipliers
 from tacit.noise import Source, add_on_grid
@@ -59,6 +61,17 @@ class GradientPerturbation(Perturbation):
         """The ridge asked for."""
         return self.asked
 
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss whose gradients are asked for: of the softmax loss, clipped ones."""
+        loss = self.setting.loss
+        return ClippedSoftmax(loss) if isinstance(loss, Softmax) else loss
+
+    @property
+    def slope(self) -> float:
+        """A bound on the norm of one record's gradient."""
+        return self.loss.lipschitz * self.setting.norm
+
     @property
     def steepness(self) -> float:
         """A bound on the second derivative of the objective."""
@@ -82,11 +95,12 @@ class GradientPerturbation(Perturbation):
     @property
     def prediction_noise(self) -> float:
         """The noise in a score of a row of full norm where the records do not speak."""
-        total = 2 * self.setting.slope * self.multipliers.drawn / math.sqrt(self.steps)
+        total = 2 * self.slope * self.multipliers.drawn / math.sqrt(self.steps)
         return self.setting.norm * total / (self.setting.count * self.alpha)
 
     def randomise(self, value: Objective, source: Source) -> Array:
         """Return the mean of the later half of the iterates."""
+        asked = value.with_loss(self.loss)
         step, ratio = 1 / self.steepness, math.sqrt(self.alpha / self.steepness)
         momentum = (1 - ratio) / (1 + ratio)
         blocks = value.rows.blocks(value.loss.outputs, _ROWS_PER_BLOCK)
@@ -95,7 +109,7 @@ class GradientPerturbation(Perturbation):
         with value.crew() as workers:
             for number in range(self.steps):
                 ahead = here + momentum * (here - before)
-                exact = value.gradients(workers, Point(ahead), blocks)
+                exact = asked.gradients(workers, Point(ahead), blocks)
                 before, here = here, ahead - step * self._noisy(exact, ahead, source)
                 total = total + here / late if number >= self.steps - late else total
         return total
@@ -107,14 +121,14 @@ class GradientPerturbation(Perturbation):
 
     def sensitivity(self, size: float) -> float:
         """Bound how far a replacement moves the computed mean gradient at a public point of this norm."""
-        diameter = 2 * self.setting.slope
+        diameter = 2 * self.slope
         if isinstance(self.setting.loss, Logistic):
             diameter = gradient_diameter(size, self.setting.norm)
         return (diameter / self.setting.count + 2 * self._rounding(size)) * (1 + 2.0**-45)
 
     def _rounding(self, size: float) -> float:
         """Bound the rounding error of a computed mean gradient by public quantities (tacit.erm.rounding)."""
-        loss, norm, unit = self.setting.loss, self.setting.norm, 1.01 * UNIT_ROUNDOFF
+        loss, norm, unit = self.loss, self.setting.norm, 1.01 * UNIT_ROUNDOFF
         reach, steepest = norm * size, norm * loss.steepest(norm * size)
         score = loss.smoothness * (self.setting.dimension + 4) * unit * (reach + loss.offset_bound)
         rest = (_ROWS_PER_BLOCK + 16) * unit * steepest + 8 * unit * self.alpha * size

@@ -100,7 +100,8 @@ class Objective:
 
     def crew(self, models: int = 1) -> AbstractContextManager[Crew]:
         """Gather the threads for passes over these rows with so many models at a time."""
-        return crew(self.rows.matrix.entries * self.loss.outputs * models)
+        # A Hessian of this size is factored, too, which counts for about so many entries.
+        return crew(self.rows.matrix.entries * self.loss.outputs * models + 32 * min(self.size, 1_500) ** 2)
 
     def gradients(self, workers: Crew, stack: Point, blocks: list[Bounds], accurate: bool = False) -> Array:
         """Return the gradients at a stack of coefficients, in one pass: scores, slopes and sums by block.

@@ -1,0 +1,65 @@
+"""A joint loss whose slopes are clipped: what noisy gradients of it have to hide is smaller."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.erm.loss import UNIT_ROUNDOFF, Array, Loss
+from tacit.erm.softmax import Softmax
+
+__all__ = ["ClippedSoftmax"]
+
+
+@final
+@dataclass(frozen=True)
+class ClippedSoftmax(Loss):
+    """The softmax loss with every record's slope p - e_y scaled down to norm 1 where it is longer: L = 1.
+
+    A slope is longer than 1 only for a record whose class is all but ruled out; its norm is at most sqrt(2) in any
+    case. The clipped field is not the gradient of a convex loss, so this is for gradient descent alone.
+    """
+
+    inner: Softmax
+    lipschitz: ClassVar[float] = 1.0
+    one_sided: ClassVar[bool] = False
+
+    @property
+    def smoothness(self) -> float:
+        """Projecting to a ball brings slopes no further apart."""
+        return self.inner.smoothness
+
+    @property
+    def outputs(self) -> int:
+        """One score a class."""
+        return self.inner.outputs
+
+    @property
+    def at_zero(self) -> float:
+        """As for the softmax loss."""
+        return self.inner.at_zero
+
+    def prepare(self, targets: object) -> NDArray[np.generic]:
+        """Check that targets are class indices."""
+        return self.inner.prepare(targets)
+
+    def values(self, shifted: Array, targets: NDArray[np.generic]) -> Array:
+        """Return the softmax loss, which is not clipped."""
+        return self.inner.values(shifted, targets)
+
+    def slopes(self, shifted: Array, targets: NDArray[np.generic]) -> Array:
+        """Return p - e_y, scaled down to norm 1 where it is longer."""
+        slopes = self.inner.slopes(shifted, targets)
+        length = np.sqrt(np.einsum("ij,ij->i", slopes, slopes))
+        slopes /= np.maximum(length, 1.0)[:, None]
+        return slopes
+
+    def curvatures(self, shifted: Array, targets: NDArray[np.generic]) -> Array:
+        """Return those of the softmax loss."""
+        return self.inner.curvatures(shifted, targets)
+
+    def rounding(self, reach: float) -> float:
+        """The slope's own error, and that of its computed length, a sum of squares."""
+        return self.inner.rounding(reach) + (self.outputs + 8) * UNIT_ROUNDOFF * math.sqrt(2)
