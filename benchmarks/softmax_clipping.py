@@ -82,8 +82,9 @@ def main() -> None:
     lines = [
         "# Clipped slopes of the softmax loss",
         "",
-        "Made by `python benchmarks/softmax_clipping.py`; what is compared is said at its head. Points of test accuracy",
-        f"gained by clipping, mean ± standard error over 8 problems each, {DRAWS} draws (seeded: rehearsals), delta = 1/n^2.",
+        "Made by `python benchmarks/softmax_clipping.py`; what is compared is said at its head. Points of test",
+        "accuracy gained by clipping, mean ± standard error over 8 problems each,",
+        f"{DRAWS} draws (seeded: rehearsals), delta = 1/n^2.",
         "",
         "| problems | " + " | ".join(f"epsilon {epsilon:g}" for epsilon in EPSILONS) + " |",
         "|---|" + "---|" * len(EPSILONS),
