@@ -10,8 +10,9 @@ from typing import final
 
 from scipy.special import betainccinv, betaincinv
 
-__all__ = ["Counts", "at_least", "at_most", "chance_interval", "largest_bound"]
+__all__ = ["Counts", "at_least", "at_most", "chance_interval", "largest_bound", "plays_needed"]
 
+_MOST_PLAYS = 10**9
 # Outward by far more than scipy's quantiles of the beta law are off.
 _SLACK = 1e-10
 
@@ -66,3 +67,19 @@ class Counts:
 def largest_bound(likely_plays: int, unlikely_plays: int, delta: float, confidence: float) -> float:
     """Return the bound that an event would give which always happens with one data set and never with the other."""
     return Counts(likely_plays, likely_plays, 0, unlikely_plays).epsilon_bound(delta, confidence)
+
+
+def plays_needed(epsilon: float, delta: float, confidence: float) -> int:
+    """Return how many plays let a perfect event rule out this epsilon, with room for an uneven coin."""
+    enough = 1
+    while largest_bound(enough, enough, delta, confidence) <= epsilon and 4 * enough < _MOST_PLAYS:
+        enough *= 2
+    fewest = enough // 2
+    while enough - fewest > 1:
+        middle = (enough + fewest) // 2
+        if largest_bound(middle, middle, delta, confidence) <= epsilon:
+            fewest = middle
+        else:
+            enough = middle
+    # Half of the plays are judged, and about half of those come from either data set: five deviations to spare.
+    return min(_MOST_PLAYS, math.ceil(4 * enough + 20 * math.sqrt(enough)))

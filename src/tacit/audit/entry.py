@@ -30,6 +30,7 @@ def audit(
     jobs: int = 1,
     progress: Progress | None = None,
     name: str | None = None,
+    note: str = "",
 ) -> Report:
     """Play Alice's and Bob's game with a mechanism and report whether its claim survives.
 
@@ -42,6 +43,7 @@ def audit(
     many answers at once. `first` and `second` are neighbouring data sets: as many records, one of them different; a
     tuple such as (X, y) is taken as columns. Without `weapons` Bob trains a classifier. Several weapons share the
     risk. `exact` is what is known from densities, if anything. `jobs` plays in parallel processes.
+    `name` and `note` are for people.
     """
     claim = Budget(epsilon, delta)
     level = checked_confidence(confidence)
@@ -55,10 +57,10 @@ def audit(
     try:
         played = play(mechanism, first, second, plays, jobs=jobs, progress=progress)
     except Interrupted as trouble:
-        return Report(title, claim, level, plays, (), exact, str(trouble))
+        return Report(title, claim, level, plays, (), exact, str(trouble), note)
     each = 1 - (1 - level) / len(arms)
     findings = tuple(judge(played, weapon, claim, each) for weapon in arms)
-    return Report(title, claim, level, plays, findings, exact)
+    return Report(title, claim, level, plays, findings, exact, None, note)
 
 
 def checked_confidence(confidence: float) -> float:

@@ -13,12 +13,13 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from tacit.audit.outputs import Array, NotPrivate, as_numbers, as_table
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, TacitError
 from tacit.noise import source_for, uniform
 
-__all__ = ["Batch", "Interrupted", "Mechanism", "Plays", "Progress", "play"]
+__all__ = ["Batch", "Coins", "Interrupted", "Mechanism", "Plays", "Progress", "play"]
 
 Progress = Callable[[int], None]
+Coins = NDArray[np.bool_]
 _CHUNK = 250
 _PROBES = 32
 
@@ -34,7 +35,7 @@ class Batch(ABC):
 Mechanism = Callable[[Any], Any] | Batch
 
 
-class Interrupted(Exception):  # noqa: N818
+class Interrupted(TacitError):
     """The mechanism could not be played to the end; the message says why."""
 
 
@@ -44,7 +45,7 @@ class Plays:
     """What happened: one answer a row, and Alice's coin (True: she used the first data set)."""
 
     answers: Array
-    coins: NDArray[np.bool_]
+    coins: Coins
 
     def __len__(self) -> int:
         return len(self.coins)
@@ -78,7 +79,7 @@ def play(
         raise Interrupted(f"the mechanism raised {type(error).__name__}: {error}") from error
 
 
-def _in_batches(mechanism: Batch, first: Any, second: Any, coins: NDArray[np.bool_], report: Progress) -> Plays:
+def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, report: Progress) -> Plays:
     drawn = {}
     for coin, data in ((True, first), (False, second)):
         count = int(np.count_nonzero(coins == coin))
@@ -93,7 +94,7 @@ def _one_by_one(
     mechanism: Callable[[Any], Any],
     first: Any,
     second: Any,
-    coins: NDArray[np.bool_],
+    coins: Coins,
     jobs: int,
     report: Progress,
 ) -> Plays:
@@ -106,7 +107,7 @@ def _one_by_one(
     return Plays(as_table(rows), coins)
 
 
-def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: NDArray[np.bool_]) -> list[Array]:
+def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Coins) -> list[Array]:
     return [as_numbers(mechanism(first if coin else second)) for coin in coins]
 
 

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from tacit.audit.bounds import Counts, chance_interval, largest_bound
-from tacit.audit.game import Plays
+from tacit.audit.game import Coins, Plays
 from tacit.audit.outputs import Array
 from tacit.audit.weapons import Score, Weapon
 from tacit.budget import Budget
@@ -23,15 +23,18 @@ _THRESHOLDS = 400
 class Finding:
     """What one weapon showed, all of it on plays that it had not seen.
 
-    `wins` of `guesses` were right. `bound` is the epsilon that the counts of Bob's event rule out at `confidence`,
-    and `reach` the largest that this many plays could have ruled out. The curve is Bob's trade-off: how often he
-    takes the second data set for the first, and the first for the second, at every threshold.
+    `wins` of `guesses` were right. `counts` are of the event that Bob was judged on: an answer of which he says that
+    it is from the first data set (`says_first`), or that it is from the second. `bound` is the epsilon that these
+    counts rule out at `confidence`, and `reach` the largest that so many plays could have ruled out. The curve is
+    Bob's trade-off: how often he takes the second data set for the first, and the first for the second, at every
+    threshold.
     """
 
     weapon: str
     confidence: float
     wins: int
     guesses: int
+    says_first: bool
     counts: Counts
     bound: float
     reach: float
@@ -57,7 +60,7 @@ class _Event:
     threshold: float
     above: bool
 
-    def counts(self, scores: Array, coins: Array) -> Counts:
+    def counts(self, scores: Array, coins: Coins) -> Counts:
         happened = scores > self.threshold if self.above else scores <= self.threshold
         likely = coins if self.above else ~coins
         return Counts(
@@ -87,6 +90,7 @@ def judge(plays: Plays, weapon: Weapon, claim: Budget, confidence: float) -> Fin
         confidence=confidence,
         wins=int(np.sum((scores > cut) == fresh.coins)),
         guesses=len(fresh),
+        says_first=event.above,
         counts=counts,
         bound=counts.epsilon_bound(claim.delta, confidence),
         reach=largest_bound(counts.likely_plays, counts.unlikely_plays, claim.delta, confidence),
@@ -108,10 +112,10 @@ def _thresholds(scores: Array) -> Array:
     if middles.size <= _THRESHOLDS:
         return middles
     tail = np.unique(np.geomspace(1, middles.size / 2, _THRESHOLDS // 2).astype(int))
-    return middles[np.concatenate([tail - 1, middles.size - tail])]
+    return np.asarray(middles[np.concatenate([tail - 1, middles.size - tail])])
 
 
-def _best_event(scores: Array, coins: Array, claim: Budget, confidence: float) -> _Event:
+def _best_event(scores: Array, coins: Coins, claim: Budget, confidence: float) -> _Event:
     """Return the event that would give the highest bound on these plays."""
     events = [_Event(float(t), above) for t in _thresholds(scores) for above in (True, False)]
 
@@ -121,13 +125,13 @@ def _best_event(scores: Array, coins: Array, claim: Budget, confidence: float) -
     return max(events, key=promise, default=_Event(math.inf, True))
 
 
-def _best_cut(scores: Array, coins: Array) -> float:
+def _best_cut(scores: Array, coins: Coins) -> float:
     """Return the threshold with the most right guesses on these plays."""
     cuts: Sequence[float] = [float(t) for t in _thresholds(scores)]
     return max(cuts, key=lambda cut: int(np.sum((scores > cut) == coins)), default=0.0)
 
 
-def _trade_off(scores: Array, coins: Array) -> tuple[Array, Array]:
+def _trade_off(scores: Array, coins: Coins) -> tuple[Array, Array]:
     cuts = np.concatenate([[-np.inf], np.sort(_thresholds(scores)), [np.inf]])
     first, second = np.sort(scores[coins]), np.sort(scores[~coins])
     false_negatives = np.searchsorted(first, cuts, side="right") / max(1, first.size)

@@ -21,8 +21,18 @@ from scipy.special import expit
 
 from tacit.audit.outputs import Array
 
-__all__ = ["LOGISTIC", "Formula", "NormalNoise", "Noise", "Records", "SphericalNoise", "Tilted", "huber_hinge",
-           "huber_regression", "minimiser"]  # fmt: skip
+__all__ = [
+    "LOGISTIC",
+    "Formula",
+    "Noise",
+    "NormalNoise",
+    "Records",
+    "SphericalNoise",
+    "Tilted",
+    "huber_hinge",
+    "huber_regression",
+    "minimiser",
+]  # fmt: skip
 
 _SPREAD = 12.0
 
@@ -93,11 +103,16 @@ class Records:
     def bends(self, points: Array, formula: Formula) -> Array:
         """Return the sums of Hessians, of shape (m, d, d)."""
         weights = formula.bend(points @ self.rows.T, self.targets) * self.times
-        return np.einsum("mi,ia,ib->mab", weights, self.rows, self.rows)
+        return np.asarray(np.einsum("mi,ia,ib->mab", weights, self.rows, self.rows))
 
 
 class Noise(ABC):
     """A law of a noise vector."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> float:
+        """The parameter that says how large the noise is."""
 
     @abstractmethod
     def log_density(self, noise: Array) -> Array:
@@ -111,6 +126,11 @@ class SphericalNoise(Noise):
 
     scale: float
 
+    @property
+    def unit(self) -> float:
+        """The scale."""
+        return self.scale
+
     def log_density(self, noise: Array) -> Array:
         """Return -|b| / scale."""
         return np.asarray(-np.linalg.norm(noise, axis=-1) / self.scale)
@@ -122,6 +142,11 @@ class NormalNoise(Noise):
     """Independent Gaussian coordinates."""
 
     sigma: float
+
+    @property
+    def unit(self) -> float:
+        """The standard deviation."""
+        return self.sigma
 
     def log_density(self, noise: Array) -> Array:
         """Return -|b|^2 / (2 sigma^2)."""
@@ -145,20 +170,20 @@ class Tilted:
         """Return the log density of the minimiser at points of shape (m, d)."""
         identity = self.ridge * np.eye(points.shape[1])
         _, jacobian = np.linalg.slogdet(identity + records.bends(points, self.formula))
-        return self.noise.log_density(self.tilt(points, records)) + jacobian
+        return np.asarray(self.noise.log_density(self.tilt(points, records)) + jacobian)
 
     def log_ratio(self, points: Array, one: Records, other: Records) -> Array:
         """Return the privacy loss at points."""
         return self.log_density(points, one) - self.log_density(points, other)
 
-    def delta(self, one: Records, other: Records, epsilon: float, reach: float) -> float:
+    def delta(self, one: Records, other: Records, epsilon: float, reach: float, steps: int = 400_001) -> float:
         """Return the delta at epsilon for one coefficient, the worse of both directions, by integrating to +-reach.
 
         Points are dense near 0, where a record matters, and sparse far out, where only the noise does.
         """
-        steps = np.linspace(-1, 1, 400_001)
-        points = reach * np.sinh(_SPREAD * steps) / math.sinh(_SPREAD)
-        weights = np.cosh(_SPREAD * steps)
+        places = np.linspace(-_SPREAD, _SPREAD, steps)
+        points = reach * np.sinh(places) / math.sinh(_SPREAD)
+        weights = np.cosh(places)
         logs = [self.log_density(points[:, None], records) for records in (one, other)]
         first, second = (np.exp(log - log.max()) * weights for log in logs)
         first, second = first / first.sum(), second / second.sum()

@@ -7,6 +7,7 @@ A data set is a sequence of records (a list, an array, a table), or a tuple of c
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
 
@@ -23,17 +24,15 @@ def check_neighbours(first: object, second: object) -> int:
         raise InvalidParameter(
             f"neighbours have as many records (replace-one), got columns of {', '.join(map(str, counts))} records."
         )
-    different = [
-        record
-        for record in range(counts[0])
-        if not all(_same(a[record], b[record]) for a, b in zip(mine, theirs, strict=True))
-    ]
-    if len(different) != 1:
+    different = np.zeros(counts[0], dtype=bool)
+    for one, other in zip(mine, theirs, strict=True):
+        different |= _differences(one, other)
+    if different.sum() != 1:
         raise InvalidParameter(
-            f"neighbours differ in exactly one record, got {len(different)} that differ. "
+            f"neighbours differ in exactly one record, got {different.sum()} that differ. "
             "With none there is nothing to guess; with several the claim promises less."
         )
-    return different[0]
+    return int(different.argmax())
 
 
 def _columns(data: object) -> list[Any]:
@@ -51,6 +50,14 @@ def _sequence(part: Any) -> Any:
     raise InvalidParameter(
         f"a data set must be a list, an array or a table of records, or a tuple of columns, got {type(part).__name__}."
     )
+
+
+def _differences(one: Any, other: Any) -> NDArray[np.bool_]:
+    """Return for each record whether it differs between the two columns."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape == other.shape:
+        same = (one == other) | ((one != one) & (other != other))
+        return np.asarray(~same.reshape(len(one), -1).all(axis=1))
+    return np.array([not _same(a, b) for a, b in zip(one, other, strict=True)], dtype=bool)
 
 
 def _same(one: Any, other: Any) -> bool:

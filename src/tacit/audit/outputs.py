@@ -58,4 +58,4 @@ def as_table(rows: Sequence[Array]) -> Array:
     table = np.full((len(rows), max(width, 1)), np.nan)
     for index, row in enumerate(rows):
         table[index, : row.size] = row
-    return np.clip(table, -_FARTHEST, _FARTHEST)
+    return np.asarray(np.clip(table, -_FARTHEST, _FARTHEST))

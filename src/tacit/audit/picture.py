@@ -64,10 +64,9 @@ def _mark(axes: "Axes", finding: Finding) -> None:
         return
     low, high = counts.chances(finding.confidence)
     rate, chance = counts.unlikely / counts.unlikely_plays, counts.likely / counts.likely_plays
-    axes.errorbar(
-        [rate], [1 - chance], xerr=[[0], [max(0.0, high - rate)]], yerr=[[0], [max(0.0, chance - low)]],
-        marker="o", color="black", markersize=4, capsize=3, linewidth=1,
-    )  # fmt: skip
+    mistake, miss = np.array([[0.0], [max(0.0, high - rate)]]), np.array([[0.0], [max(0.0, chance - low)]])
+    x, y, right, up = (rate, 1 - chance, mistake, miss) if finding.says_first else (1 - chance, rate, miss, mistake)
+    axes.errorbar([x], [y], xerr=right, yerr=up, marker="o", color="black", markersize=4, capsize=3)
 
 
 def _wrapped(text: str, width: int = 90) -> str:

@@ -1,11 +1,11 @@
 """What an audit concludes, and in which words."""
 
-import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import final
 
 from tacit.accounting.meaning import best_guess
+from tacit.audit.bounds import plays_needed
 from tacit.audit.judge import Finding
 from tacit.budget import Budget
 
@@ -28,14 +28,14 @@ class Verdict(Enum):
 @final
 @dataclass(frozen=True)
 class Exact:
-    """What exact densities say: the largest privacy loss that was found, and the delta it takes at the claimed epsilon.
+    """What exact densities say: the largest privacy loss found, and the delta it takes at the claimed epsilon.
 
-    `loss` is the logarithm of a ratio of densities, infinite where it has no bound. `pairs` counts the neighbouring
-    data sets that were searched, and `where` describes the worst.
+    `loss` is the logarithm of a ratio of densities, infinite where it has no bound; `delta` is None where only the
+    loss is known. `pairs` counts the neighbouring data sets that were searched, and `where` describes the worst.
     """
 
     loss: float
-    delta: float
+    delta: float | None
     pairs: int
     where: str
 
@@ -43,7 +43,7 @@ class Exact:
         """Whether the claim is false, rounding errors aside."""
         if claim.is_pure:
             return self.loss > claim.epsilon * (1 + _ROUNDING)
-        return self.delta > claim.delta * (1 + _ROUNDING)
+        return self.delta is not None and self.delta > claim.delta * (1 + _ROUNDING)
 
 
 @final
@@ -58,6 +58,7 @@ class Report:
     findings: tuple[Finding, ...]
     exact: Exact | None = None
     trouble: str | None = None
+    note: str = ""
 
     @property
     def epsilon_bound(self) -> float:
@@ -68,6 +69,12 @@ class Report:
     def reach(self) -> float:
         """The largest epsilon that so many plays could have ruled out."""
         return max((finding.reach for finding in self.findings), default=0.0)
+
+    @property
+    def needed(self) -> int:
+        """How many plays could rule out the claimed epsilon."""
+        each = 1 - (1 - self.confidence) / max(1, len(self.findings))
+        return plays_needed(self.claim.epsilon, self.claim.delta, each)
 
     @property
     def verdict(self) -> Verdict:
@@ -96,15 +103,15 @@ class Report:
             return f"{self.name}: cannot tell. {self.trouble}"
         if self.verdict is Verdict.CANNOT_TELL:
             return (
-                f"{self.name}: cannot tell. {self.plays:,} plays can rule out epsilon up to {self.reach:.3f} only, which "
-                f"is not above the claimed {self.claim.epsilon:g}: play about {_needed(self):,} times."
+                f"{self.name}: cannot tell. {self.plays:,} plays can rule out epsilon up to {self.reach:.3f} only, "
+                f"which is not above the claimed {self.claim.epsilon:g}: play about {self.needed:,} times."
             )
         if self.verdict is Verdict.HOLDS:
             return (
-                f"{self.name}: the claim {self.claim} holds against this attack, which could have shown an epsilon up to "
-                f"{self.reach:.3f} and showed {self.epsilon_bound:.3f}."
+                f"{self.name}: the claim {self.claim} holds against this attack, which could have shown an epsilon "
+                f"up to {self.reach:.3f} and showed {self.epsilon_bound:.3f}."
             )
-        by_plays = f"epsilon is above {self.epsilon_bound:.3f} at {100 * self.confidence:g} % confidence"
+        by_plays = f"epsilon is above {self.epsilon_bound:.3f} at {100 * self.confidence:.12g} % confidence"
         if self.exact is None or not self.exact.refutes(self.claim):
             return f"{self.name}: the claim {self.claim} is refuted: {by_plays}."
         return (
@@ -125,23 +132,19 @@ class Report:
                 (f"{finding.weapon}: Bob won", f"{finding.win_rate:.4f} (between {low:.4f} and {high:.4f})"),
                 (
                     f"{finding.weapon}: epsilon is above",
-                    f"{finding.bound:.4f} at {100 * self.confidence:g} % (could have shown {finding.reach:.3f})",
+                    f"{finding.bound:.4f} at {100 * self.confidence:.12g} % (could have shown {finding.reach:.3f})",
                 ),
             ]
         if self.exact is not None:
-            rows += [
-                ("exact: largest privacy loss", f"{self.exact.loss:.4f} over {self.exact.pairs} neighbouring pairs"),
-                ("exact: delta needed at epsilon", f"{self.exact.delta:.3g}"),
-                ("exact: worst pair", self.exact.where),
-            ]
+            rows.append(
+                ("exact: largest loss", f"{self.exact.loss:.4f} (neighbouring pairs searched: {self.exact.pairs})")
+            )
+            if self.exact.delta is not None:
+                rows.append(("exact: delta needed", f"{self.exact.delta:.3g} at epsilon={self.claim.epsilon:g}"))
+            rows.append(("exact: worst pair", self.exact.where))
+        if self.note:
+            rows.append(("note", self.note))
         return [*rows, ("verdict", str(self.verdict))]
 
     def __str__(self) -> str:
         return self.conclusion
-
-
-def _needed(report: Report) -> int:
-    """Return how many plays a perfect event needs to rule out the claimed epsilon."""
-    risk = (1 - report.confidence) / (2 * max(1, len(report.findings)))
-    odds = math.exp(min(report.claim.epsilon, 30.0)) + 1
-    return math.ceil(5 * odds * math.log(1 / risk) / max(1e-9, 1 - report.claim.delta))

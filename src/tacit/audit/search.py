@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from tacit.audit.laws import Records, Tilted
 from tacit.audit.outputs import Array
+from tacit.errors import InvalidParameter
 from tacit.noise import source_for, uniform
 
 __all__ = ["Found", "Pair", "held_pairs", "largest_loss", "search", "tiny_pairs"]
@@ -64,7 +65,7 @@ def search(calibrate: Calibration, pairs: Iterator[Pair]) -> Found:
         if best is None or loss > best.loss:
             best = Found(loss, pair, point, 0)
     if best is None:
-        raise ValueError("there are no pairs to search")
+        raise InvalidParameter("there are no pairs to search.")
     return Found(best.loss, best.pair, best.point, count)
 
 
@@ -110,7 +111,7 @@ def held_pairs(norm: float, ridge: float) -> Iterator[Pair]:
             # What the ridge and the long records along the first axis leave for the short ones to hold.
             load = ridge * far - (aligned + 1) * other[0] * float(expit(margin))
             held = max(1, round(load / weight))
-            first = Records.of([one, other, [short, 0.0]], [1.0, 1.0, 1.0], [1, aligned, held])
+            first = Records.of(np.array([one, other, [short, 0.0]]), np.ones(3), [1, aligned, held])
             yield Pair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")
 
 

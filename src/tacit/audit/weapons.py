@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tacit.audit.game import Plays
 from tacit.audit.outputs import Array
@@ -134,7 +135,8 @@ class Learned(Weapon):
         boosted = HistGradientBoostingClassifier(
             max_iter=self.trees, max_leaf_nodes=8, learning_rate=0.1, early_stopping=False, random_state=0
         )
-        boosted.fit(features(plays.answers), plays.coins)
+        with threadpool_limits(1):  # plays are few; threads would wait for one another longer than they work
+            boosted.fit(features(plays.answers), plays.coins)
         return lambda answers: np.asarray(boosted.decision_function(features(answers)))
 
 

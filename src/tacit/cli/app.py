@@ -2,6 +2,7 @@
 
 import typer
 
+from tacit.cli.audit import audit
 from tacit.cli.demo import demo
 from tacit.cli.ledger import app as ledger
 
@@ -14,5 +15,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(audit)
 app.command()(demo)
 app.add_typer(ledger, name="ledger")
