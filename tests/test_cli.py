@@ -81,7 +81,7 @@ def test_help_names_every_command():
     """`tacit --help` lists the commands that exist."""
     result = _run("--help")
     assert result.exit_code == 0
-    assert all(name in result.output for name in ("demo", "ledger"))
+    assert all(name in result.output for name in ("demo", "ledger", "audit"))
 
 
 def test_importing_tacit_loads_nothing_heavy():

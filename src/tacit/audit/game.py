@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from tacit.audit.outputs import Array, NotPrivate, as_numbers, as_table
+from tacit.audit.outputs import FARTHEST, Array, NotPrivate, as_numbers, as_table
 from tacit.errors import InvalidParameter, TacitError
 from tacit.noise import source_for, uniform
 
@@ -83,11 +83,12 @@ def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, report:
     drawn = {}
     for coin, data in ((True, first), (False, second)):
         count = int(np.count_nonzero(coins == coin))
-        drawn[coin] = np.asarray(mechanism.many(data, count), dtype=np.float64).reshape(count, -1)
+        answers = np.asarray(mechanism.many(data, max(1, count)), dtype=np.float64)
+        drawn[coin] = np.clip(answers.reshape(max(1, count), -1)[:count], -FARTHEST, FARTHEST)
         report(count)
-    answers = np.empty((len(coins), drawn[True].shape[1]))
-    answers[coins], answers[~coins] = drawn[True], drawn[False]
-    return Plays(answers, coins)
+    table = np.empty((len(coins), drawn[True].shape[1]))
+    table[coins], table[~coins] = drawn[True], drawn[False]
+    return Plays(table, coins)
 
 
 def _one_by_one(

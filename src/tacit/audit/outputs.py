@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from tacit.errors import InvalidParameter
 from tacit.release import Release
 
-__all__ = ["Array", "NotPrivate", "as_numbers", "as_table"]
+__all__ = ["FARTHEST", "Array", "NotPrivate", "as_numbers", "as_table"]
 
 Array = NDArray[np.float64]
 
-_FARTHEST = 1e300
+FARTHEST = 1e300
+"""What stands for infinity, which classifiers do not take."""
 
 
 class NotPrivate(InvalidParameter):
@@ -58,4 +59,4 @@ def as_table(rows: Sequence[Array]) -> Array:
     table = np.full((len(rows), max(width, 1)), np.nan)
     for index, row in enumerate(rows):
         table[index, : row.size] = row
-    return np.asarray(np.clip(table, -_FARTHEST, _FARTHEST))
+    return np.asarray(np.clip(table, -FARTHEST, FARTHEST))

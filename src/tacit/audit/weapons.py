@@ -115,8 +115,8 @@ def _unreachable(answers: Array, value: tuple[float, ...]) -> Array:
 class Learned(Weapon):
     """A classifier trained on plays, for mechanisms of which nothing else is known.
 
-    Boosted trees on the answer itself, its norm, and its projection on the direction that separates the two data
-    sets' answers best.
+    Boosted trees on the answer itself, what is missing from it, its norm, and its projection on the direction that
+    separates the two data sets' answers best.
     """
 
     trees: int = 60
@@ -143,13 +143,13 @@ class Learned(Weapon):
 @final
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """The answer, its norm and, for several coordinates, one linear score."""
+    """The answer, what is missing from it, its norm and, for several coordinates, one linear score."""
 
     direction: Array
 
     @classmethod
     def of(cls, plays: Plays) -> "_Features":
-        answers = np.nan_to_num(plays.answers)
+        answers = _tame(plays.answers)
         direction = np.zeros(answers.shape[1])
         spread = answers.std(axis=0)
         if answers.shape[1] > 1 and np.any(spread > 0):
@@ -159,7 +159,11 @@ class _Features:
         return cls(direction)
 
     def __call__(self, answers: Array) -> Array:
-        known = np.nan_to_num(answers)
-        with np.errstate(over="ignore"):
-            norm = np.minimum(np.linalg.norm(known, axis=1), 1e300)
-        return np.column_stack([answers, norm, known @ self.direction])
+        known = _tame(answers)
+        size, score = np.linalg.norm(known, axis=1), known @ self.direction
+        return np.column_stack([known, np.isnan(answers), size, score])
+
+
+def _tame(answers: Array) -> Array:
+    """Return answers without gaps, and small enough to be squared."""
+    return np.asarray(np.clip(np.nan_to_num(answers), -1e100, 1e100))

@@ -1,0 +1,113 @@
+"""An audit that is ready to run: a mechanism, two neighbouring data sets, Bob's weapons and what densities say."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from tacit.audit.bounds import plays_needed
+from tacit.audit.entry import audit, checked_confidence
+from tacit.audit.game import Mechanism, Progress
+from tacit.audit.report import Exact, Report
+from tacit.audit.weapons import Weapon
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+
+__all__ = ["Case", "Question"]
+
+_MOST_MORE = 20
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What to audit a thing at: the claim, and what can be chosen about the thing.
+
+    `n_lambda` is the number of records times the ridge; `perturbation` is the estimators' parameter.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    n_lambda: float | None = None
+    perturbation: str | None = None
+
+    @property
+    def claim(self) -> Budget:
+        """The claimed budget, checked."""
+        claim = Budget(self.epsilon, self.delta)
+        if not claim.exact_epsilon:
+            raise InvalidParameter(f"epsilon must be above 0 to audit a claim, got {claim}.")
+        return claim
+
+    def with_delta(self, default: float) -> Budget:
+        """The claimed budget of something that needs a delta."""
+        return self.claim if self.delta else Budget(self.claim.epsilon, default)
+
+    def pure(self, name: str) -> Budget:
+        """The claimed budget of something that is pure."""
+        if self.delta:
+            raise InvalidParameter(f"{name} claims no delta; audit it with --epsilon alone, got delta={self.delta:g}.")
+        return self.claim
+
+    def refuse(self, name: str, *options: str) -> None:
+        """Refuse options that mean nothing for this name."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise InvalidParameter(f"{name} has no {option.replace('_', '-')}. Leave it out.")
+
+    @property
+    def checked_n_lambda(self) -> float | None:
+        """The number of records times the ridge, if one was chosen."""
+        return None if self.n_lambda is None else self.ridge(1.0)
+
+    def ridge(self, default: float) -> float:
+        """The number of records times the ridge."""
+        ridge = default if self.n_lambda is None else self.n_lambda
+        if not 1e-9 <= ridge <= 1e9:
+            raise InvalidParameter(f"n-lambda must be a positive number from 1e-9 to 1e9, got {ridge!r}.")
+        return ridge
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One audit; `plays` is how many a first look takes."""
+
+    name: str
+    claim: Budget
+    mechanism: Mechanism
+    first: Any
+    second: Any
+    weapons: tuple[Weapon, ...]
+    plays: int
+    exact: Exact | None = None
+    note: str = ""
+
+    def audit(
+        self,
+        *,
+        plays: int | None = None,
+        confidence: float = 0.999,
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Run the audit; without a number of plays, as many as the claim needs, within reason."""
+        return audit(
+            self.mechanism,
+            self.first,
+            self.second,
+            epsilon=self.claim.epsilon,
+            delta=self.claim.delta,
+            plays=self.sufficient(confidence) if plays is None else plays,
+            confidence=confidence,
+            weapons=self.weapons,
+            exact=self.exact,
+            jobs=jobs,
+            progress=progress,
+            name=self.name,
+            note=self.note,
+        )
+
+    def sufficient(self, confidence: float) -> int:
+        """Return how many plays a look takes that could refute the claim, but at most twenty times a first look."""
+        each = 1 - (1 - checked_confidence(confidence)) / len(self.weapons)
+        needed = plays_needed(self.claim.epsilon, self.claim.delta, each)
+        return min(max(self.plays, needed), _MOST_MORE * self.plays)

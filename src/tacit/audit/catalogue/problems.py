@@ -1,0 +1,144 @@
+"""Linear problems of tacit as the auditor sees them: what is calibrated, and the exact law of the coefficient."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+import numpy as np
+
+from tacit.accounting.analytic import gaussian_delta
+from tacit.audit.case import Case
+from tacit.audit.laws import Formula, Noise, NormalNoise, Records, SphericalNoise, Tilted, minimiser
+from tacit.audit.report import Exact
+from tacit.audit.search import Found, Pair, largest_loss, tiny_pairs
+from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits, Weapon
+from tacit.budget import Budget
+from tacit.erm import PointwiseLoss
+from tacit.erm.defaults import perturbation_for
+from tacit.erm.perturbation import ObjectivePerturbation, Perturbation
+from tacit.erm.setting import Setting
+
+__all__ = ["Linear", "ridge_for", "with_found"]
+
+_SETS = 8
+
+
+def ridge_for(n_lambda: float | None, count: int) -> float | Literal["auto"]:
+    """Return the estimators' `alpha` for so many records."""
+    return "auto" if n_lambda is None else n_lambda / count
+
+
+@final
+@dataclass(frozen=True)
+class Linear:
+    """A pointwise loss and its derivatives, under one perturbation; rows have norm at most 1."""
+
+    loss: PointwiseLoss
+    formula: Formula
+    kind: str
+    claim: Budget
+    n_lambda: float | None = None
+
+    def calibrated(self, count: int, dimension: int = 1) -> Perturbation:
+        """Return tacit's own calibration for so many records."""
+        setting = Setting(count, dimension, 1.0, self.loss)
+        return perturbation_for(self.kind, self.claim, setting, ridge_for(self.n_lambda, count))
+
+    def law(self, count: int, dimension: int = 1) -> Tilted:
+        """Return the exact law of the coefficient under objective perturbation, the solver's trace of noise aside."""
+        calibrated = self.calibrated(count, dimension)
+        assert isinstance(calibrated, ObjectivePerturbation)
+        tilt = calibrated.tilt
+        noise: Noise = NormalNoise(tilt.scale) if tilt.gaussian else SphericalNoise(tilt.scale)
+        return Tilted(self.formula, count * calibrated.alpha, noise)
+
+    def case(self, name: str, estimator: Callable[[float | Literal["auto"]], Any], plays: int) -> Case:
+        """Return the game on the worst of some tiny data sets with one feature, and what their densities say."""
+        weapons: tuple[Weapon, ...]
+        exact: Exact | None
+        if self.kind == "objective":
+            pair, weapons, exact = self._objective()
+        elif self.kind == "output":
+            pair, weapons, exact = self._output()
+        else:
+            pair, weapons, exact = _label_flip(), (Canary((1.0, 0.0)),), None
+        alpha = ridge_for(self.n_lambda, pair.first.count)
+        first, second = ((records.rows, records.targets) for records in (pair.first, pair.second))
+        return Case(
+            name,
+            self.claim,
+            lambda data: estimator(alpha).fit(*data),
+            first,
+            second,
+            weapons,
+            plays,
+            exact,
+            self._note(pair.first.count),
+        )
+
+    def _note(self, count: int) -> str:
+        used = count * self.calibrated(count).alpha
+        if self.n_lambda is None or used <= self.n_lambda * (1 + 1e-9):
+            return f"n lambda = {used:.4g}"
+        return f"n lambda was raised from {self.n_lambda:g} to {used:.4g}, which the guarantee needs"
+
+    def _objective(self) -> tuple[Pair, tuple[Weapon, ...], Exact]:
+        pairs = list(tiny_pairs(1, 1.0, sets=_SETS))
+        laws = [self.law(pair.first.count) for pair in pairs]
+        losses = [largest_loss(law, pair)[0] for law, pair in zip(laws, pairs, strict=True)]
+        deltas = [self._delta(law, pair) for law, pair in zip(laws, pairs, strict=True)]
+        worst = int(np.argmax(losses if self.claim.is_pure else deltas))
+        pair, law = pairs[worst], laws[worst]
+        weapon = LikelihoodRatio(
+            lambda w: law.log_density(w[:, :1], pair.first), lambda w: law.log_density(w[:, :1], pair.second)
+        )
+        loss = max(losses) if self.claim.is_pure else math.inf
+        return pair, (weapon,), Exact(loss, max(deltas), len(pairs), pair.kind)
+
+    def _delta(self, law: Tilted, pair: Pair) -> float:
+        reach = (40 * law.noise.unit + 4) / law.ridge
+        return law.delta(pair.first, pair.second, self.claim.epsilon, reach, steps=20_001)
+
+    def _output(self) -> tuple[Pair, tuple[Weapon, ...], Exact]:
+        pairs = list(tiny_pairs(1, 1.0, sets=_SETS))
+        shifts = [self._shift(pair) for pair in pairs]
+        worst = int(np.argmax(shifts))
+        pair = pairs[worst]
+        noise = self._output_noise(pair.first.count)
+        ridge = pair.first.count * self.calibrated(pair.first.count).alpha
+        one, other = (minimiser(records, self.formula, ridge) for records in (pair.first, pair.second))
+        weapons = (
+            LikelihoodRatio(lambda w: noise.log_density(w[:, :1] - one), lambda w: noise.log_density(w[:, :1] - other)),
+            LowBits((float(one[0]), 0.0), (float(other[0]), 0.0)),
+        )
+        if isinstance(noise, SphericalNoise):
+            return pair, weapons, Exact(max(shifts), None, len(pairs), pair.kind)
+        delta = gaussian_delta(self.claim.epsilon, max(shifts))
+        return pair, weapons, Exact(math.inf, delta, len(pairs), pair.kind)
+
+    def _output_noise(self, count: int) -> Noise:
+        """Return tacit's own noise on one coefficient, of which it states the deviation for a row of norm 1."""
+        deviation = self.calibrated(count).prediction_noise
+        return SphericalNoise(deviation / math.sqrt(2)) if self.claim.is_pure else NormalNoise(deviation)
+
+    def _shift(self, pair: Pair) -> float:
+        """Return how far the solution moves, in units of the noise."""
+        count = pair.first.count
+        ridge, noise = count * self.calibrated(count).alpha, self._output_noise(count)
+        moved = minimiser(pair.first, self.formula, ridge) - minimiser(pair.second, self.formula, ridge)
+        return float(np.linalg.norm(moved)) / noise.unit
+
+
+def with_found(case: Case, found: Found) -> Case:
+    """Return the case with what a further search found, if it is worse."""
+    before = case.exact
+    if before is not None and before.loss >= found.loss:
+        return replace(case, exact=replace(before, pairs=before.pairs + found.pairs))
+    pairs = found.pairs + (0 if before is None else before.pairs)
+    return replace(case, exact=Exact(found.loss, None, pairs, found.where))
+
+
+def _label_flip() -> Pair:
+    first = Records.of([[1.0]], [1.0])
+    return Pair(first, first.replaced([1.0], -1.0), np.zeros(1), "one record, its label flips")

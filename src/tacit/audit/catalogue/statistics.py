@@ -1,0 +1,81 @@
+"""Audits of private statistics and scores: records as they come, clipped by the function itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tacit import evaluation, statistics
+from tacit.audit.case import Case, Question
+from tacit.audit.weapons import Canary, Learned, Weapon
+
+__all__ = ["STATISTICS"]
+
+_PLAYS = 6_000
+_FAR = 1e6
+_AGES = [20.0, 40.0, 60.0]
+
+
+def _builder(name: str, run: Callable[[Question], Callable[[Any], Any]], weapon: Weapon) -> Callable[[Question], Case]:
+    """Return the audit of a function of three ages, one of which leaves its declared range on either side."""
+
+    def build(question: Question) -> Case:
+        question.refuse(name, "n_lambda", "perturbation")
+        first, second = np.array([-_FAR, *_AGES]), np.array([_FAR, *_AGES])
+        return Case(name, question.claim, run(question), first, second, (weapon,), _PLAYS)
+
+    return build
+
+
+def _count(question: Question) -> Callable[[Any], Any]:
+    return lambda ages: statistics.count(ages > 50, epsilon=question.epsilon, delta=question.delta)
+
+
+def _sum(question: Question) -> Callable[[Any], Any]:
+    return lambda ages: statistics.sum(ages, low=0, high=100, epsilon=question.epsilon, delta=question.delta)
+
+
+def _mean(question: Question) -> Callable[[Any], Any]:
+    return lambda ages: statistics.mean(ages, low=0, high=100, epsilon=question.epsilon, delta=question.delta)
+
+
+def _histogram(question: Question) -> Callable[[Any], Any]:
+    def run(ages: Any) -> Any:
+        decades = np.clip(ages // 50, 0, 1)
+        return statistics.histogram(decades, levels=[0.0, 1.0], epsilon=question.epsilon, delta=question.delta)
+
+    return run
+
+
+def _quantile(question: Question) -> Callable[[Any], Any]:
+    epsilon = question.pure("statistics.quantile").epsilon
+    return lambda ages: statistics.quantile(ages, 0.5, low=0, high=100, epsilon=epsilon, candidates=50)
+
+
+def _accuracy(question: Question) -> Callable[[Any], Any]:
+    class Always:
+        """A public model that says 'old' of everybody."""
+
+        def predict(self, ages: Any) -> Any:
+            """Return True for every age."""
+            return np.ones(len(ages), dtype=bool)
+
+    def run(ages: Any) -> Any:
+        score = evaluation.accuracy(Always(), ages, ages > 50, epsilon=question.epsilon, delta=question.delta)
+        return score.release
+
+    return run
+
+
+_LOW_ANSWER = Canary((-1.0,))
+STATISTICS: dict[str, Callable[[Question], Case]] = {
+    name: _builder(name, run, weapon)
+    for name, run, weapon in (
+        ("statistics.count", _count, _LOW_ANSWER),
+        ("statistics.sum", _sum, _LOW_ANSWER),
+        ("statistics.mean", _mean, _LOW_ANSWER),
+        ("statistics.histogram", _histogram, Canary((1.0, -1.0))),
+        ("statistics.quantile", _quantile, Learned()),
+        ("evaluation.accuracy", _accuracy, _LOW_ANSWER),
+    )
+}

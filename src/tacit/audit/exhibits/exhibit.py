@@ -1,0 +1,71 @@
+"""What an exhibit is: a published or shipped mistake as code, with the number that an attack on it must reach."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tacit import noise
+from tacit.audit.case import Case, Question
+from tacit.audit.game import Batch
+from tacit.audit.outputs import Array
+from tacit.audit.report import Exact
+from tacit.noise import source_for, uniform
+
+__all__ = ["Additive", "Exhibit", "grid_laplace", "laplace_exact", "textbook_laplace", "textbook_spherical"]
+
+
+@final
+@dataclass(frozen=True)
+class Exhibit:
+    """A broken algorithm.
+
+    `mistake` says what is wrong. `must_reach` is the lower bound on epsilon that the attack must show when epsilon 1
+    is claimed, with the case's own number of plays, at 99.9 % confidence.
+    """
+
+    name: str
+    mistake: str
+    must_reach: float
+    build: Callable[[Question], Case]
+
+
+def grid_laplace(scale: float, count: int) -> Array:
+    """Draw Laplace noise on a power-of-two grid, so that nothing but the exhibit's own mistake can be caught."""
+    grid = noise.power_of_two_below(scale) * 2.0**-30
+    return noise.laplace(source_for(None), round(scale / grid), count).astype(np.float64) * grid
+
+
+def textbook_laplace(scale: float, count: int) -> Array:
+    """Draw Laplace noise the textbook way, in doubles: what nobody should add to a secret."""
+    draw = uniform(source_for(None), count) - 0.5
+    return np.asarray(-scale * np.sign(draw) * np.log1p(-2 * np.abs(draw)))
+
+
+def textbook_spherical(scale: float, count: int) -> Array:
+    """Draw vectors in the plane with density proportional to exp(-|noise| / scale), in doubles."""
+    source = source_for(None)
+    norm = -scale * np.log1p(-uniform(source, 2 * count)).reshape(2, count).sum(axis=0)
+    angle = 2 * math.pi * uniform(source, count)
+    return np.asarray(norm[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
+
+
+@final
+@dataclass(frozen=True)
+class Additive(Batch):
+    """A statistic of the data plus noise; `draw(count)` has one row for each answer."""
+
+    statistic: Callable[[Any], Array]
+    draw: Callable[[int], Array]
+
+    def many(self, data: Any, count: int) -> Array:
+        """Return the statistic plus noise, so many times."""
+        return np.asarray(self.statistic(data) + self.draw(count))
+
+
+def laplace_exact(shift: float, scale: float, epsilon: float, where: str) -> Exact:
+    """Return the privacy loss, and the delta at epsilon, of Laplace noise on a number that moves by `shift`."""
+    loss = shift / scale
+    return Exact(loss, max(0.0, -math.expm1((epsilon - loss) / 2)), 1, where)

@@ -1,0 +1,94 @@
+"""Exhibits of objective perturbation: the 2008 algorithm below its threshold, and a norm that was not squared."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.special import expit
+
+from tacit.audit.case import Case, Question
+from tacit.audit.exhibits.exhibit import grid_laplace
+from tacit.audit.game import Batch
+from tacit.audit.laws import LOGISTIC, Records, SphericalNoise, Tilted
+from tacit.audit.outputs import Array
+from tacit.audit.report import Exact
+from tacit.audit.search import Pair, largest_loss
+from tacit.audit.weapons import LikelihoodRatio
+from tacit.budget import Budget
+
+__all__ = ["nips2008", "nips2008_law", "sharp_bound", "wrong_norm", "wrong_norm_law"]
+
+
+def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> Tilted:
+    """Return the law of the 2008 paper's Algorithm 2 as published: noise 2R/epsilon, whatever n lambda is."""
+    return Tilted(LOGISTIC, ridge, SphericalNoise(2 * norm / epsilon))
+
+
+def sharp_bound(epsilon: float, ridge: float, norm: float = 1.0) -> float:
+    """Return the exact supremum of the published algorithm's privacy loss over all data sets.
+
+    Guarantee: max over p in [0, 1] of (epsilon/2)(1 + p) + log(1 + p (1 - p) R^2/(n lambda)); it is epsilon exactly
+    from n lambda = 2R^2/epsilon on.
+    Assumes: the logistic loss, replace-one neighbours, rows of norm R at most.
+    Reference: tacit/erm/perturbation.md.
+    """
+    shares = np.linspace(0, 1, 1_000_001)
+    return float(np.max(epsilon / 2 * (1 + shares) + np.log1p(norm**2 / ridge * shares * (1 - shares))))
+
+
+def nips2008(question: Question) -> Case:
+    """Objective perturbation as published in 2008 ("private for any lambda"), with one record that becomes 0.
+
+    The proof leaves out the Jacobian of the map from noise to solution.
+    """
+    name = "exhibit-nips2008"
+    question.refuse(name, "perturbation")
+    claim = question.pure(name)
+    return _case(name, claim, nips2008_law(claim.epsilon, question.ridge(0.01)), 1.0)
+
+
+def wrong_norm_law(epsilon: float, ridge: float, norm: float) -> Tilted:
+    """Return the law of objective perturbation that pays log(1 + c R/(n lambda)) where c R^2 is needed."""
+    raised = max(ridge, 0.25 * norm / math.expm1(epsilon / 2))
+    left = epsilon - math.log1p(0.25 * norm / raised)
+    return Tilted(LOGISTIC, raised, SphericalNoise(2 * norm / left))
+
+
+def wrong_norm(question: Question) -> Case:
+    """Objective perturbation that pays for the Jacobian with c R in place of c R^2, at R = 100."""
+    name = "exhibit-wrong-norm"
+    question.refuse(name, "perturbation")
+    claim = question.pure(name)
+    return _case(name, claim, wrong_norm_law(claim.epsilon, question.ridge(1.0), 100.0), 100.0)
+
+
+def _case(name: str, claim: Budget, law: Tilted, norm: float) -> Case:
+    one, other = ((np.array([[row]]), np.array([1.0])) for row in (norm, 0.0))
+    first, second = Records.of(*one), Records.of(*other)
+    weapon = LikelihoodRatio(lambda w: law.log_density(w, first), lambda w: law.log_density(w, second))
+    loss, at = largest_loss(law, Pair(first, second, np.zeros(1), name))
+    delta = law.delta(first, second, claim.epsilon, 40 * law.noise.unit / law.ridge)
+    exact = Exact(loss, delta, 1, f"one record x={norm:g} becomes 0, seen at w={at[0]:.4g}")
+    return Case(name, claim, OneDimensional(law.ridge, law.noise.unit), one, other, (weapon,), 1_000_000, exact)
+
+
+@final
+@dataclass(frozen=True)
+class OneDimensional(Batch):
+    """The minimiser of sum log(1 + exp(-y x w)) + n lambda/2 w^2 + b w for Laplace b, solved to the last bit."""
+
+    ridge: float
+    scale: float
+
+    def many(self, data: Any, count: int) -> Array:
+        """Return so many minimisers, by bisection."""
+        pulls = (data[0][:, 0] * data[1])[:, None]
+        tilt = grid_laplace(self.scale, count)
+        reach = np.abs(pulls).sum()
+        low, high = (-tilt - reach) / self.ridge, (-tilt + reach) / self.ridge
+        for _ in range(70):
+            middle = low + (high - low) / 2
+            slope = self.ridge * middle + tilt - (pulls * expit(-pulls * middle)).sum(axis=0)
+            low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+        return np.asarray(low + (high - low) / 2)[:, None]

@@ -1,0 +1,120 @@
+"""Exhibits that choose: a sparse vector without threshold noise, and the printed exponent of TDIL."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tacit.audit.case import Case, Question
+from tacit.audit.exhibits.exhibit import grid_laplace
+from tacit.audit.game import Batch
+from tacit.audit.outputs import Array
+from tacit.audit.report import Exact
+from tacit.audit.weapons import LikelihoodRatio
+from tacit.noise import source_for, uniform
+
+__all__ = ["TdilRound", "sparse_vector", "tdil", "tdil_exponent"]
+
+_QUERIES, _THRESHOLD = 10, 1.0
+
+
+@final
+@dataclass(frozen=True)
+class _NoThresholdNoise(Batch):
+    """The index of the first query whose noisy value reaches the threshold, or the number of queries if none does."""
+
+    scale: float
+
+    def many(self, data: Any, count: int) -> Array:
+        """Return so many indices; every query's value is the one record."""
+        noisy = float(data[0]) + grid_laplace(self.scale, count * _QUERIES).reshape(count, _QUERIES)
+        above = np.column_stack([noisy >= _THRESHOLD, np.ones(count, dtype=bool)])
+        return np.asarray(above.argmax(axis=1), dtype=np.float64)[:, None]
+
+
+def sparse_vector(question: Question) -> Case:
+    """The sparse vector technique with noise 2/epsilon on queries and none on the threshold, claimed as pure.
+
+    Each query below the threshold costs; without threshold noise, nothing pays for them together.
+    """
+    name = "exhibit-sparse-vector"
+    question.refuse(name, "n_lambda", "perturbation")
+    claim = question.pure(name)
+    scale = 2 / claim.epsilon
+
+    def log_chances(value: float) -> Array:
+        below = 1 - math.exp(-(_THRESHOLD - value) / scale) / 2
+        hits = np.arange(_QUERIES) * math.log(below) + math.log1p(-below)
+        return np.append(hits, _QUERIES * math.log(below))
+
+    first, second = log_chances(0.0), log_chances(1.0)
+    weapon = LikelihoodRatio(lambda x: first[x[:, 0].astype(int)], lambda x: second[x[:, 0].astype(int)])
+    odds = math.exp(claim.epsilon)
+    chances, others = np.exp(first), np.exp(second)
+    delta = max(np.maximum(chances - odds * others, 0).sum(), np.maximum(others - odds * chances, 0).sum())
+    exact = Exact(float(np.abs(first - second).max()), float(delta), 1, f"{_QUERIES} queries all rise from 0 to 1")
+    return Case(name, claim, _NoThresholdNoise(scale), [0.0], [1.0], (weapon,), 200_000, exact)
+
+
+def tdil_exponent(epsilon: float, delta: float, count: int, ridge: float) -> float:
+    """Return the factor of |<z, w - w*>| in line 5 of TDIL as printed, for L = R = 1.
+
+    epsilon_0 = n epsilon lambda / (10 sqrt(B) log(4/delta)) already contains n lambda; line 5 multiplies by
+    n lambda / 8 again.
+    """
+    rounds = math.floor(count * epsilon / (100 * math.log(4 / delta)))
+    first = count * epsilon * ridge / (10 * math.sqrt(rounds) * math.log(4 / delta))
+    return first * count * ridge / 8
+
+
+@final
+@dataclass(frozen=True)
+class TdilRound(Batch):
+    """The point z in [-1, 1] that the first round of TDIL draws: density proportional to exp(k |z w*|)."""
+
+    exponent: float
+    ridge: float
+
+    def tilt(self, data: Any) -> float:
+        """Return k |w*| for the hinge loss, where w* is the sum of y x over n lambda as long as no margin exceeds 1."""
+        rows, targets = data
+        return self.exponent * abs(float(np.dot(rows, targets))) / (len(rows) * self.ridge)
+
+    def many(self, data: Any, count: int) -> Array:
+        """Return so many points, by inverting the cdf of |z|."""
+        source, tilt = source_for(None), self.tilt(data)
+        share = uniform(source, count)
+        size = np.log1p(share * np.expm1(tilt)) / tilt if tilt else share
+        return np.where(uniform(source, count) < 0.5, size, -size)[:, None]
+
+    def log_density(self, data: Any, points: Array) -> Array:
+        """Return the exact log density."""
+        tilt = self.tilt(data)
+        constant = math.log(tilt / math.expm1(tilt)) if tilt else 0.0
+        return tilt * np.abs(points[:, 0]) + constant - math.log(2)
+
+
+def tdil(question: Question) -> Case:
+    """The sampling step of TDIL (2013, Algorithm 3, line 5) with the exponent as printed.
+
+    The proof of its Theorem 7 counts the points z_1, ..., z_B as released. Here the first of them alone, with one
+    record that is not 0 against none, exceeds the whole budget.
+    """
+    name = "exhibit-tdil"
+    question.refuse(name, "n_lambda", "perturbation")
+    claim = question.with_delta(1e-6)
+    count, ridge = 62_500, 1.0
+    mechanism = TdilRound(tdil_exponent(claim.epsilon, claim.delta, count, ridge), ridge)
+    rows, targets = np.zeros(count), np.ones(count)
+    other = rows.copy()
+    other[0] = 1.0
+    first, second = (rows, targets), (other, targets)
+    weapon = LikelihoodRatio(lambda z: mechanism.log_density(first, z), lambda z: mechanism.log_density(second, z))
+    points = np.linspace(-1, 1, 200_001)[:, None]
+    one, two = (mechanism.log_density(data, points) for data in (first, second))
+    delta = float(np.mean(np.maximum(np.exp(one) - math.exp(claim.epsilon) * np.exp(two), 0)) * 2)
+    exact = Exact(
+        float(np.abs(one - two).max()), delta, 1, f"n={count}, lambda={ridge:g}: all rows 0, or one of them 1"
+    )
+    return Case(name, claim, mechanism, first, second, (weapon,), 100_000, exact)
