@@ -1,0 +1,264 @@
+"""Noisy gradient descent: the diameter of the gradients, rounding, and what all steps together cost."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from densities import Array
+from dp_accounting.dp_event import GaussianDpEvent
+from scipy import optimize, stats
+from scipy.special import expit
+
+from statistical import fits, sample_size
+from tacit import noise
+from tacit.accounting.analytic import gaussian_delta, gaussian_shift
+from tacit.budget import Budget
+from tacit.erm.defaults import default_alpha, default_kind, perturbation_for
+from tacit.erm.exact import Point
+from tacit.erm.gradient import GradientPerturbation, gradient_diameter
+from tacit.erm.loss import Loss
+from tacit.erm.losses import Hinge, HuberHinge, Logistic
+from tacit.erm.objective import Objective
+from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.rows import Rows
+from tacit.erm.setting import Setting
+from tacit.erm.softmax import Softmax
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.gaussian import Multipliers
+from tacit.noise import Rehearsal, SystemEntropy
+
+TABLE = {0.0: 1.0, 0.5: 1.029, 1.0: 1.099, 2.0: 1.270, 5.0: 1.617, 10.0: 1.821, 30.0: 1.959}
+
+
+@pytest.mark.parametrize("size", TABLE)
+def test_the_diameter_is_as_tabled(size: float) -> None:
+    """The largest distance of two records' gradients is the one found by global optimisation before."""
+    assert gradient_diameter(size, 1.0) == pytest.approx(TABLE[size], abs=6e-4)
+    assert gradient_diameter(size / 7.0, 7.0) == pytest.approx(7 * TABLE[size], rel=1e-3)
+
+
+def _distance(coordinates: Array, size: float) -> float:
+    """Return minus the distance of two gradients; coordinates are angles and (squashed) lengths of two records."""
+    angles, lengths = coordinates[:2], expit(coordinates[2:])
+    records = lengths[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    gradients = expit(-size * records[:, :1]) * records
+    return -float(np.linalg.norm(gradients[0] - gradients[1]))
+
+
+@pytest.mark.parametrize("size", [0.0, 0.3, 1.0, 3.0, 12.0, 100.0])
+def test_no_two_records_have_gradients_further_apart_than_the_diameter(size: float) -> None:
+    """Brute force over angles and lengths, then a local search, reaches the diameter and never exceeds it."""
+    angles = np.linspace(0, 2 * np.pi, 241)
+    records = np.concatenate([length * np.column_stack([np.cos(angles), np.sin(angles)]) for length in (1.0, 0.8, 0.3)])
+    gradients = expit(-size * records[:, :1]) * records
+    apart = np.linalg.norm(gradients[:, None] - gradients[None], axis=2)
+    best = np.unravel_index(apart.argmax(), apart.shape)
+    start = np.array([angles[best[0] % 241], angles[best[1] % 241], 4.0, 4.0])
+    found = -optimize.minimize(_distance, start, args=(size,), method="Nelder-Mead", options={"fatol": 1e-12}).fun
+    largest = max(found, float(apart.max()))
+    assert largest <= gradient_diameter(size, 1.0)
+    assert largest > 0.999 * gradient_diameter(size, 1.0)
+
+
+def test_the_diameter_grows_with_the_coefficient_up_to_twice_the_norm() -> None:
+    """Between its two ends the diameter never falls, however extreme the argument."""
+    sizes = [0.0, *np.geomspace(1e-300, 1e300, 601)]
+    found = [gradient_diameter(size, 1.0) for size in sizes]
+    assert all(b >= a * (1 - 1e-11) for a, b in itertools.pairwise(found))
+    assert found[0] == pytest.approx(1.0)
+    assert found[-1] == pytest.approx(2.0)
+    assert max(found) <= 2 * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.1), Softmax(3)])
+def test_the_sensitivity_bounds_the_change_of_computed_gradients(loss: Loss) -> None:
+    """Random and adversarial neighbours, near and far points, many rows and few: rounding is included."""
+    reached = 0.0
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        count, width = int(10 ** generator.uniform(0, 4)), int(generator.integers(2, 8))
+        norm, size = 10 ** generator.uniform(-1, 1), 10 ** generator.uniform(-2, 4)
+        data = norm * generator.normal(size=(count, width)) * 10 ** generator.uniform(-2, 2)
+        point = generator.normal(size=(loss.outputs, width) if loss.outputs > 1 else width)
+        point *= size / np.linalg.norm(point)
+        axis = np.atleast_2d(point)[0] / np.linalg.norm(np.atleast_2d(point)[0])
+        across = generator.normal(size=width)
+        across -= (across @ axis) * axis
+        across /= np.linalg.norm(across)
+        tilt = min(1.0, 3.0 / (norm * size)) if seed % 2 else generator.uniform(0, 1)
+        pair = [norm * (-tilt * axis + sign * math.sqrt(1 - tilt**2) * across) for sign in (1, -1)]
+        targets = np.ones(count) if loss.outputs == 1 else generator.integers(0, loss.outputs, count)
+        gradients = []
+        for record in pair:
+            data[0] = record
+            rows = Rows.clipped(data, norm)
+            mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting.of(rows, loss), 0.01)
+            objective = Objective(rows, targets, mechanism.loss, 0.01)
+            with objective.crew() as workers:
+                gradients.append(objective.gradients(workers, Point(point), objective.rows.blocks(loss.outputs, 4096)))
+        moved = float(np.linalg.norm(gradients[0] - gradients[1]))
+        bound = mechanism.sensitivity(float(np.linalg.norm(point)))
+        assert moved <= bound
+        reached = max(reached, moved / bound)
+    assert reached > 0.85
+
+
+def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
+    """Computed gradients differ from those with twice the digits by less than the stated rounding error."""
+    generator = np.random.default_rng(0)
+    for loss, size in itertools.product((Logistic(), HuberHinge(0.01), Softmax(4)), (1.0, 1e3, 1e6)):
+        rows = Rows.clipped(generator.normal(size=(9000, 5)), 1.0, 0.25)
+        targets = np.resize([1.0, -1.0], 9000) if loss.outputs == 1 else np.resize([0, 1, 2, 3], 9000)
+        mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting.of(rows, loss), 0.01)
+        objective = Objective(rows, targets, mechanism.loss, 0.01)
+        point = generator.normal(size=objective.shape)
+        point *= size / np.linalg.norm(point)
+        with objective.crew() as workers:
+            fast = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 4096))
+            slow = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 16), accurate=True)
+        assert np.linalg.norm(fast - slow) <= mechanism._rounding(size)
+        exact = gradient_diameter(size, rows.norm) if loss == Logistic() else 2 * rows.norm
+        assert mechanism.sensitivity(size) >= exact / 9000 + 2 * float(np.linalg.norm(fast - slow))
+        assert mechanism.sensitivity(size) - exact / 9000 >= 1.9 * mechanism._rounding(size)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), Softmax(3)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_all_steps_together_lose_what_one_gaussian_release_loses(
+    loss: Loss, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Squared shifts, recomputed from the noise really drawn at each public point, add up to at most the budget's."""
+    drawn: list[float] = []
+    points: list[float] = []
+    gaussian, law, noisy = noise.gaussian, Multipliers.law, GradientPerturbation._noisy
+
+    def noted_law(self: Multipliers, sensitivity: float, dimension: int) -> tuple[float, float]:
+        grid, units = law(self, sensitivity, dimension)
+        drawn.append(grid)
+        return grid, units
+
+    def noted_gaussian(source: noise.Source, units: float, size: int) -> noise.Integers:
+        drawn[-1] *= units
+        return gaussian(source, units, size)
+
+    def noted_point(self: GradientPerturbation, gradient: Array, point: Array, source: noise.Source) -> Array:
+        points.append(float(np.linalg.norm(point)))
+        return noisy(self, gradient, point, source)
+
+    monkeypatch.setattr(Multipliers, "law", noted_law)
+    monkeypatch.setattr(noise, "gaussian", noted_gaussian)
+    monkeypatch.setattr(GradientPerturbation, "_noisy", noted_point)
+    budget = Budget(epsilon, 1e-6)
+    rows = Rows.clipped(np.random.default_rng(0).normal(size=(40, 3)), 1.0)
+    setting = Setting.of(rows, loss)
+    mechanism = GradientPerturbation(budget, setting, default_alpha("gradient", budget, setting))
+    targets = np.resize([1.0, -1.0], 40) if loss.outputs == 1 else np.resize([0, 1, 2], 40)
+    mechanism.randomise(Objective(rows, targets, loss, mechanism.alpha), SystemEntropy())
+    assert len(drawn) == len(points) == mechanism.steps >= 3
+    sizes = [gradient_diameter(size, 1.0) if isinstance(loss, Logistic) else 2.0 for size in points]
+    total = math.sqrt(sum((size / 40 / sigma) ** 2 for size, sigma in zip(sizes, drawn, strict=True)))
+    assert gaussian_delta(epsilon, total) <= 1e-6
+    assert gaussian_delta(epsilon, total * 1.01) > 1e-6
+    assert mechanism.event == GaussianDpEvent(mechanism.multipliers.promised)
+    assert total <= 1 / mechanism.multipliers.promised
+
+
+@pytest.mark.stats
+def test_the_noise_in_a_gradient_has_its_standard_deviation() -> None:
+    """What is added to one gradient is Gaussian with the calibrated deviation; a tenth less would be noticed."""
+    mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting(100, 60, 1.0, Logistic()), 0.05)
+    point = np.full(60, 0.1)
+    source = SystemEntropy()
+    norms = np.array(
+        [np.linalg.norm(mechanism._noisy(np.ones(60), point, source) - 1) for _ in range(sample_size(400))]
+    )
+    shift = gaussian_shift(Budget(1.0, 1e-6)) / math.sqrt(mechanism.steps)
+    sigma = gradient_diameter(float(np.linalg.norm(point)), 1.0) / 100 / shift
+    assert fits(norms, stats.chi(60, scale=sigma * 1.00001).cdf)
+    assert not fits(norms, stats.chi(60, scale=sigma / 0.9).cdf)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_steps_and_ridge_follow_the_proof_notes(epsilon: float) -> None:
+    """The default ridge is R^2/(n s), and as many steps are taken as acceleration needs for it."""
+    budget, setting = Budget(epsilon, 1e-6), Setting(5000, 20, 2.0, Logistic())
+    mechanism = perturbation_for("auto", budget, setting, "auto")
+    assert isinstance(mechanism, GradientPerturbation)
+    alpha = 4 / (5000 * gaussian_shift(budget))
+    assert mechanism.alpha == pytest.approx(alpha)
+    assert mechanism.steps == math.ceil(2 * math.sqrt((4 / 4 + alpha) / alpha))
+    joint = Setting(5000, 20, 2.0, Softmax(4))
+    assert GradientPerturbation(budget, joint, alpha).steepness == pytest.approx(4 / 2 + alpha)
+
+
+@pytest.mark.parametrize("count", [10, 1000, 10**6])
+def test_default_ridges_come_from_public_quantities(count: int) -> None:
+    """The ridge is c R sigma/n, and at least what the rules without a Jacobian need."""
+    for loss, slope, scores, floor in (
+        (Logistic(), 1.0, 1, 2),
+        (Softmax(3), math.sqrt(2), 2, 8),
+        (HuberHinge(0.5), 1.0, 1, 0),
+    ):
+        setting = Setting(count, 20, 3.0, loss)
+        noisy = 2 * 3 * slope * math.sqrt(20 * scores + 1) / 0.5
+        share = min(1.0, max(0.1, 3 * noisy * 20 / (count * 3 * slope)))
+        pure = max(floor * 9 / 0.5, share * 3 * noisy) / count
+        assert default_alpha("objective", Budget(0.5), setting) == pytest.approx(pure)
+        assert default_alpha("output", Budget(0.5), setting) == pytest.approx(3 * noisy / 2 / count)
+        sigma = 2 * 3 / gaussian_shift(Budget(0.5, 1e-6))
+        gaussian = max(floor * 9 / 0.5, 3 * slope * sigma / 2) / count
+        assert default_alpha("objective", Budget(0.5, 1e-6), setting) == pytest.approx(gaussian)
+        assert default_alpha("gradient", Budget(0.5, 1e-6), setting) == pytest.approx(3 * sigma / 2 / count)
+
+
+def test_gradients_of_several_classes_are_clipped() -> None:
+    """No record's gradient is longer than its row, also where its class is all but ruled out; short ones are kept."""
+    mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting(1, 2, 5.0, Softmax(3)), 0.01)
+    lengths = []
+    for size in (0.0, 0.1, 1.0, 1e3):
+        point = size * np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
+        whole = Objective(Rows.clipped(np.array([[5.0, 0.0]]), 5.0), np.array([0]), Softmax(3), 1e-12)
+        clipped = whole.with_loss(mechanism.loss).gradient(point)
+        lengths.append(float(np.linalg.norm(clipped)))
+        exact = whole.gradient(point)
+        assert np.allclose(clipped, exact * min(1.0, 5 / np.linalg.norm(exact)), atol=1e-9)
+    assert max(lengths) <= 5 + 1e-8
+    assert lengths[0] == pytest.approx(5 * math.sqrt(2 / 3))
+    assert mechanism.sensitivity(1e3) == pytest.approx(2 * 5)
+
+
+def test_the_perturbation_left_to_auto_depends_on_the_budget_and_the_loss_alone() -> None:
+    """Objective when delta is 0, gradients when it is not, the output when the loss has a corner."""
+    setting, corner = Setting(10, 2, 1.0, Logistic()), Setting(10, 2, 1.0, Hinge())
+    assert isinstance(perturbation_for("auto", Budget(1.0), setting, "auto"), ObjectivePerturbation)
+    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), setting, "auto"), GradientPerturbation)
+    assert isinstance(perturbation_for("auto", Budget(1.0), corner, "auto"), OutputPerturbation)
+    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), corner, "auto"), OutputPerturbation)
+    assert default_kind(Budget(1.0), setting) == "objective"
+
+
+def test_the_descent_finds_the_minimiser_when_noise_is_negligible() -> None:
+    """With many copies of the records the noise vanishes and the answer is the ordinary model."""
+    generator = np.random.default_rng(0)
+    data = np.repeat(generator.normal(size=(30, 3)), 4000, axis=0)
+    rows = Rows.clipped(data, 1.0)
+    objective = Objective(rows, np.where(data[:, 0] + 0.3 * data[:, 1] > 0, 1.0, -1.0), Logistic(), 0.05)
+    mechanism = GradientPerturbation(Budget(20.0, 1e-2), Setting.of(rows, Logistic()), 0.05)
+    released = mechanism.randomise(objective, Rehearsal(0))
+    assert np.linalg.norm(objective.gradient(released)) < 0.02 * np.linalg.norm(objective.gradient(np.zeros(3)))
+
+
+@pytest.mark.parametrize(
+    ("budget", "loss", "alpha", "message"),
+    [
+        (Budget(1.0), Logistic(), 0.1, "delta > 0"),
+        (Budget(1.0, 1e-6), Hinge(), 0.1, "smooth"),
+        (Budget(1.0, 1e-6), Logistic(), 1e-30, "passes"),
+        (Budget(1e-9, 1e-12), Logistic(), 0.1, "too small"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused_by_name(budget: Budget, loss: Loss, alpha: float, message: str) -> None:
+    """Pure budgets, corners, endless descents and hopeless budgets are refused when the mechanism is built."""
+    with pytest.raises(InvalidParameter, match=message):
+        GradientPerturbation(budget, Setting(10, 2, 1.0, loss), alpha)
