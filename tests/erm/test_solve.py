@@ -360,7 +360,7 @@ def test_solving_twice_gives_the_same_bits() -> None:
 
 
 def test_solving_ends_when_newton_steps_are_astronomical() -> None:
-    """A ridge far below the curvature makes the first step 1e17 times too long, and the solver still ends, certified."""
+    """A ridge far below the curvature makes the first step 1e17 times too long; the solver still ends, certified."""
     rows = Rows.clipped(np.array([[0.3]]), 168096.0, 42024.0)
     objective = Objective(rows, np.array([1.0]), HuberHinge(0.0725), 2.28e-12)
     assert solve(objective, 1.7327).tau <= 1.7327
