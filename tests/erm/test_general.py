@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from tacit import Budget, Ledger, PrivateERM, PrivateLogisticRegression
+from tacit import Budget, Ledger, PrivateERM, PrivateLinearRegression, PrivateLogisticRegression
 from tacit.erm import HuberHinge, HuberRegression, Logistic
 from tacit.erm.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
@@ -96,3 +96,20 @@ def test_residual_losses_predict_numbers(problem):
     model = PrivateERM(HuberRegression(1.0, 1.0), 50.0, data_norm=1.0, random_state=0).fit(rows, np.tanh(scores))
     assert model.predict(rows).dtype == np.float64
     assert not model.release_.private
+
+
+@pytest.mark.parametrize("perturbation", ["auto", "statistics"])
+def test_text_as_a_target_is_refused_and_not_quoted(problem, ledger, perturbation):
+    """A regression on labels is refused before the charge, and no label is in the message."""
+    rows, _ = problem
+    models = [
+        PrivateERM(HuberRegression(1.0, 1.0), 1.0, data_norm=1.0, ledger=ledger),
+        PrivateLinearRegression(
+            1.0, 1e-6, target_range=(0, 1), data_norm=1.0, perturbation=perturbation, ledger=ledger
+        ),
+    ]
+    for model in models:
+        with pytest.raises(InvalidParameter) as refusal:
+            model.fit(rows, np.resize(["SECRET", "OTHER"], len(rows)))
+        assert "SECRET" not in str(refusal.value)
+    assert ledger.spent == Budget(0)

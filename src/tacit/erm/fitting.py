@@ -23,7 +23,16 @@ from tacit.erm.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
 from tacit.release import Release, release
 
-__all__ = ["Fitted", "fit_linear", "known_norm", "needed_budget", "private_rows", "split", "validated"]
+__all__ = [
+    "Fitted",
+    "fit_linear",
+    "known_norm",
+    "needed_budget",
+    "numeric_targets",
+    "private_rows",
+    "split",
+    "validated",
+]
 
 # scikit-learn's messages that say nothing of any value; the rest of them, and all further lines, may quote records.
 _HARMLESS = (
@@ -121,6 +130,15 @@ def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
         if message.startswith("Expected 2D array"):
             message += " Reshape your data: one row for each record."
         raise (TypeError if isinstance(error, TypeError) else InvalidParameter)(message) from None
+
+
+def numeric_targets(values: NDArray[Any]) -> Array:
+    """Return targets as floats; text is refused without being quoted."""
+    if values.dtype.kind not in "biuf":
+        raise InvalidParameter(
+            f"the targets of a regression must be numbers, got an array of type {values.dtype.kind!r}."
+        )
+    return values.astype(np.float64)
 
 
 def fit_linear(

@@ -11,7 +11,16 @@ from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
 from tacit.erm.defaults import checked_alpha, is_auto
-from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows, split, validated
+from tacit.erm.fitting import (
+    Fitted,
+    fit_linear,
+    known_norm,
+    needed_budget,
+    numeric_targets,
+    private_rows,
+    split,
+    validated,
+)
 from tacit.erm.least_squares import StatisticsPerturbation
 from tacit.erm.loss import Array
 from tacit.erm.losses import HuberRegression, Squared
@@ -74,7 +83,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         low, high = _known_range(self.target_range)
         data, values = validated(self, X, y=y, order="C", y_numeric=True)
         middle, reach = low + (high - low) / 2, (high - low) / 2
-        targets = np.clip((values - middle) / reach, -1.0, 1.0)
+        targets = np.clip((numeric_targets(values) - middle) / reach, -1.0, 1.0)
         rows = private_rows(data, norm, self.fit_intercept, X)
         fitted = self._fitted(rows, targets, budget)
         self.coef_ = fitted.weights[0] * reach
