@@ -1,4 +1,4 @@
-"""Which default ridge for pure objective perturbation: synthetic problems only, no data set of the accuracy tables.
+"""Which default ridge for pure objective perturbation, ordinary logistic loss: no data set of the accuracy tables.
 
 Usage: python benchmarks/default_ridge.py
 
@@ -16,7 +16,8 @@ import numpy as np
 from scipy import stats
 from sklearn.datasets import make_classification
 
-from tacit import PrivateLogisticRegression
+from tacit import PrivateERM
+from tacit.erm import Logistic
 from tacit.erm.fitting import INTERCEPT
 
 RESULTS = Path(__file__).resolve().parent / "results" / "default_ridge.md"
@@ -71,9 +72,10 @@ def gains(number: int, count: int, features: int, seed: int) -> list[float]:
         scores = [
             np.mean(
                 [
-                    PrivateLogisticRegression(epsilon, data_norm=1.0, alpha=alpha, classes=[0, 1], random_state=draw)
+                    PrivateERM(Logistic(), epsilon, data_norm=1.0, alpha=alpha, classes=[0, 1], random_state=draw)
                     .fit(X[:count], y[:count])
-                    .score(X[count:], y[count:])
+                    .predict(X[count:])
+                    == y[count:]
                     for draw in range(DRAWS)
                 ]
             )

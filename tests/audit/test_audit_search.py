@@ -9,37 +9,40 @@ import pytest
 from tacit.audit.catalogue.estimators import logistic_search
 from tacit.audit.catalogue.problems import Linear
 from tacit.audit.exhibits.objective import nips2008_law, sharp_bound, wrong_norm_law
-from tacit.audit.laws import LOGISTIC, SphericalNoise, Tilted, huber_hinge, huber_regression
+from tacit.audit.laws import SphericalNoise, Tilted, huber_hinge, huber_regression, logistic
 from tacit.audit.search import held_pairs, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
+from tacit.erm.classification import MARGIN
 
 SOLVER_SHARE = 0.99
 """What objective perturbation leaves of epsilon for the random term; the rest pays for the solver's error."""
 
 
-def test_pure_logistic_objective_perturbation_is_private_and_tight():
+@pytest.mark.parametrize("anchor", [0.0, MARGIN])
+def test_pure_logistic_objective_perturbation_is_private_and_tight(anchor):
     """Over more than 500 neighbouring pairs the exact privacy loss stays below epsilon and comes within 5 % of it."""
-    found = logistic_search(Budget(1), 1e-6, tiny_sets=90)
+    found = logistic_search(Budget(1), 1e-6, tiny_sets=90, anchor=anchor)
     assert found.pairs >= 500
     assert 0.95 <= found.loss <= SOLVER_SHARE
 
 
+@pytest.mark.parametrize("anchor", [0.0, MARGIN])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
-def test_it_is_tight_at_other_epsilons_too(epsilon):
+def test_it_is_tight_at_other_epsilons_too(epsilon, anchor):
     """The held pairs alone come within 5 % of epsilon, never above it."""
-    found = logistic_search(Budget(epsilon), 1e-6, tiny_sets=1)
+    found = logistic_search(Budget(epsilon), 1e-6, tiny_sets=1, anchor=anchor)
     assert 0.95 * epsilon <= found.loss <= SOLVER_SHARE * epsilon
 
 
-def _logistic_with(noise_factor=1.0, ridge_factor=1.0):
-    problem = Linear(Logistic(), LOGISTIC, "objective", Budget(1), 1e-6)
+def _logistic_with(anchor, noise_factor=1.0, ridge_factor=1.0):
+    problem = Linear(Logistic(anchor), logistic(anchor), "objective", Budget(1), 1e-6)
 
     def law(count):
         right = problem.law(count, 2)
         return replace(right, ridge=right.ridge * ridge_factor, noise=SphericalNoise(right.noise.unit * noise_factor))
 
-    return search(law, held_pairs(1.0, law(1).ridge))
+    return search(law, held_pairs(1.0, law(1).ridge, anchor))
 
 
 @pytest.mark.parametrize(
@@ -47,10 +50,11 @@ def _logistic_with(noise_factor=1.0, ridge_factor=1.0):
     [{"noise_factor": 0.95}, {"noise_factor": 0.5}, {"ridge_factor": 0.7}, {"ridge_factor": 0.1}],
     ids=str,
 )
-def test_a_wrong_constant_is_found(wrong):
+@pytest.mark.parametrize("anchor", [0.0, MARGIN])
+def test_a_wrong_constant_is_found(wrong, anchor):
     """Noise 5 % too small, or a ridge below the sharp threshold, is found as a loss above epsilon."""
-    assert _logistic_with().loss <= 1
-    assert _logistic_with(**wrong).loss > 1
+    assert _logistic_with(anchor).loss <= 1
+    assert _logistic_with(anchor, **wrong).loss > 1
 
 
 @pytest.mark.parametrize(("norm", "loss"), [(10.0, 1.8), (100.0, 4.0)])

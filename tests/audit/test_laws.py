@@ -16,20 +16,23 @@ from tacit.audit.laws import (
     Tilted,
     huber_hinge,
     huber_regression,
+    logistic,
     minimiser,
 )
 from tacit.erm import HuberHinge, HuberRegression, Logistic, Objective, Rows, solve
+from tacit.erm.classification import MARGIN
 
 ROWS = np.array([[0.6, -0.3], [0.1, 0.9], [-0.7, 0.2]])
 TARGETS = np.array([1.0, -1.0, 1.0])
 LOSSES = [
     (LOGISTIC, Logistic()),
+    (logistic(3.0), Logistic(3.0)),
     (huber_hinge(0.5), HuberHinge(0.5)),
     (huber_regression(1.0), HuberRegression(1.0, 1.0)),
 ]
 
 
-@pytest.mark.parametrize(("formula", "loss"), LOSSES, ids=["logistic", "huber-hinge", "huber-regression"])
+@pytest.mark.parametrize(("formula", "loss"), LOSSES, ids=["logistic", "margin", "huber-hinge", "huber-regression"])
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_densities_agree_with_another_derivation(formula, loss, gaussian):
     """Two independently written densities differ by a constant only, at random outputs."""
@@ -40,7 +43,7 @@ def test_densities_agree_with_another_derivation(formula, loss, gaussian):
     assert np.ptp(mine - twin) < 1e-12
 
 
-@pytest.mark.parametrize(("formula", "loss"), LOSSES[:2], ids=["logistic", "huber-hinge"])
+@pytest.mark.parametrize(("formula", "loss"), LOSSES[:3], ids=["logistic", "margin", "huber-hinge"])
 def test_the_minimiser_is_the_librarys(formula, loss):
     """The auditor's own solver and the certified one agree."""
     certified = solve(Objective(Rows.measured(ROWS), TARGETS, loss, 0.2), 1e-9).coefficient
@@ -66,11 +69,11 @@ def test_a_density_without_the_jacobian_is_noticed():
 @pytest.mark.stats
 def test_the_density_is_that_of_tacits_own_fits():
     """Coefficients of PrivateLogisticRegression, fitted for real, pass the test too (false alarm 1e-9)."""
-    from tacit.audit.catalogue.estimators import logistic
+    from tacit.audit.catalogue import estimators
     from tacit.audit.catalogue.problems import Linear
 
-    case = logistic(Question(1.0, perturbation="objective"))
-    law = Linear(Logistic(), LOGISTIC, "objective", case.claim).law(len(case.first[1]))
+    case = estimators.logistic(Question(1.0, perturbation="objective"))
+    law = Linear(Logistic(MARGIN), logistic(MARGIN), "objective", case.claim).law(len(case.first[1]))
     fitted = np.array([case.mechanism(case.first).coef_[0, 0] for _ in range(statistical.sample_size(400))])
     records = Records.of(*case.first)
     assert statistical.fits(fitted, _cdf(law, records))

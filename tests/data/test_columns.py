@@ -35,14 +35,14 @@ def test_what_is_no_number_goes_to_the_declared_place(missing: object) -> None:
     assert Number(0, 10**6, log=True, missing=0).encode(cells(missing))[0, 0] == -1
 
 
-def test_categories_are_unit_vectors_and_unknown_levels_the_origin() -> None:
+def test_categories_are_half_unit_vectors_and_unknown_levels_the_origin() -> None:
     """Without `other`, k levels take k columns, and everything else is all zeros."""
     column = Category(["a", "b", 3])
     assert column.outputs("ward") == ("ward=a", "ward=b", "ward=3")
     assert column.encode(cells("a", 3.0, "3", "z", None, [])).tolist() == [
-        [1, 0, 0],
-        [0, 0, 1],
-        [0, 0, 1],
+        [0.5, 0, 0],
+        [0, 0, 0.5],
+        [0, 0, 0.5],
         [0, 0, 0],
         [0, 0, 0],
         [0, 0, 0],
@@ -53,7 +53,7 @@ def test_the_level_for_others_loses_its_redundant_column() -> None:
     """With `other`, that level and unknown ones share the origin, and k levels take k - 1 columns."""
     column = Category(["a", "b"], other="a")
     assert column.outputs("ward") == ("ward=b",)
-    assert column.encode(cells("a", "b", "z", None))[:, 0].tolist() == [0, 1, 0, 0]
+    assert column.encode(cells("a", "b", "z", None))[:, 0].tolist() == [0, 0.5, 0, 0]
 
 
 def test_ordinals_are_evenly_spaced() -> None:
@@ -63,10 +63,10 @@ def test_ordinals_are_evenly_spaced() -> None:
 
 
 def test_flags_take_one_column() -> None:
-    """False is -1, true is 1, an unknown value 0 or the one declared for it."""
+    """False is -1/2, true is 1/2, an unknown value 0 or the one declared for it."""
     values = cells(False, True, 0, 1, "True", np.True_, None, "maybe")
-    assert Flag().encode(values)[:, 0].tolist() == [-1, 1, -1, 1, 1, 1, 0, 0]
-    assert Flag("no", ["yes", "y"], missing=False).encode(cells("y", "no", None))[:, 0].tolist() == [1, -1, -1]
+    assert Flag().encode(values)[:, 0].tolist() == [-0.5, 0.5, -0.5, 0.5, 0.5, 0.5, 0, 0]
+    assert Flag("no", ["yes", "y"], missing=False).encode(cells("y", "no", None))[:, 0].tolist() == [0.5, -0.5, -0.5]
     assert Flag("no", "yes").outputs("smoker") == ("smoker=yes",)
 
 

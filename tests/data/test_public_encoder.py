@@ -101,7 +101,7 @@ def test_scaled_rows_have_norm_one_and_keep_their_direction() -> None:
     """With norm="scale" a row is its codes and the constant, divided by their norm."""
     schema = Schema({"a": Number(0, 2), "b": Category(["u", "v"])})
     rows = PublicEncoder(schema).transform({"a": [2, 1.5], "b": ["v", None]})
-    codes = np.array([[1, 0, 1, 1], [0.5, 0, 0, 1]])
+    codes = np.array([[1, 0, 0.5, 0.5], [0.5, 0, 0, 0.5]])
     np.testing.assert_allclose(rows, codes / np.linalg.norm(codes, axis=1, keepdims=True), rtol=1e-10)
 
 
@@ -109,7 +109,7 @@ def test_bounded_rows_are_an_affine_map_of_the_numbers() -> None:
     """With norm="bound" every row is divided by the largest norm that the schema allows."""
     schema = Schema({"a": Number(0, 2), "b": Category(["u", "v"])})
     rows = PublicEncoder(schema, norm="bound").transform({"a": [2, 1.5], "b": ["v", None]})
-    np.testing.assert_allclose(rows, np.array([[1, 0, 1, 1], [0.5, 0, 0, 1]]) / math.sqrt(3), rtol=1e-10)
+    np.testing.assert_allclose(rows, np.array([[1, 0, 0.5, 0.5], [0.5, 0, 0, 0.5]]) / math.sqrt(1.5), rtol=1e-10)
 
 
 def test_a_linear_classifier_survives_scaling() -> None:

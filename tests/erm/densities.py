@@ -96,7 +96,7 @@ def _pointwise(scores: Array, targets: Array, loss: Loss) -> tuple[Array, Array]
         return np.clip(residual, -loss.width, loss.width), (np.abs(residual) < loss.width).astype(float)
     margin = scores * targets
     if isinstance(loss, Logistic):
-        return -expit(-margin) * targets, expit(margin) * expit(-margin)
+        return -expit(loss.anchor - margin) * targets, expit(margin - loss.anchor) * expit(loss.anchor - margin)
     assert isinstance(loss, HuberHinge)
     inside = np.abs(1 - margin) < loss.width
     return -np.clip((1 + loss.width - margin) / (2 * loss.width), 0, 1) * targets, inside / (2 * loss.width)

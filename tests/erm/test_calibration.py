@@ -91,7 +91,7 @@ def test_the_densities_are_densities() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), HuberHinge(0.05)])
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.5), HuberHinge(0.05)])
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_pure_noise_keeps_epsilon_on_every_pair(epsilon: float, loss: Loss, dimension: int) -> None:
     """However small the ridge asked for, no pair of neighbours has densities further apart than e^epsilon anywhere."""
@@ -104,7 +104,7 @@ def test_pure_noise_keeps_epsilon_on_every_pair(epsilon: float, loss: Loss, dime
             assert worst <= epsilon
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5)])
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.5)])
 def test_the_search_over_pairs_finds_the_uncorrected_rule_wrong(loss: Loss) -> None:
     """The same pairs and points refute noise of the published scale with the small ridge that was asked for."""
     refuted = 0
@@ -284,7 +284,7 @@ def test_gaussian_noise_for_other_losses_is_nearly_sharp(
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-3), (1.0, 1e-6), (4.0, 1e-2)])
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.2), HuberRegression(1.0, 3.0)])
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.2), HuberRegression(1.0, 3.0)])
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_gaussian_noise_keeps_delta_on_every_pair(epsilon: float, delta: float, loss: Loss, dimension: int) -> None:
     """By exact integration no pair of neighbours needs more than delta, on the line whatever ridge is asked for."""
@@ -314,7 +314,7 @@ def test_gaussian_noise_for_three_classes_keeps_delta(epsilon: float, delta: flo
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 8.0, 49.0])
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.1), HuberRegression(2.0, 1.0), Softmax(5)])
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.1), HuberRegression(2.0, 1.0), Softmax(5)])
 @pytest.mark.parametrize("norm", [1e-3, 100.0])
 def test_a_calibration_meets_the_conditions_of_its_proof(epsilon: float, delta: float, loss: Loss, norm: float) -> None:
     """Scale and ridge satisfy the inequalities that the theorem assumes, evaluated back from scratch."""

@@ -13,12 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from tacit import noise
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.clipped import ClippedSoftmax
+from tacit.erm.loss import Array
 from tacit.errors import BudgetExceeded, InvalidParameter
 
 GENERATOR = np.random.default_rng(3)
@@ -79,7 +83,7 @@ def test_a_fit_charges_its_budget_once_and_keeps_the_entry(
     assert model.release_.private
     assert "replace-one" in model.release_.guarantee
     assert {name for name in vars(model) if name.endswith("_")} == {
-        "coef_", "intercept_", "alpha_", "release_", "classes_", "n_features_in_",
+        "coef_", "intercept_", "alpha_", "release_", "classes_", "n_features_in_", "margin_",
     }  # fmt: skip
 
 
@@ -410,6 +414,42 @@ def test_threads_and_pickles_share_no_noise(ledger: Ledger) -> None:
     assert len(found) == 6
     assert len(np.unique(found)) == 24
     assert ledger.spent == Budget(6)
+
+
+def test_probabilities_minimise_the_expected_loss_with_its_margin() -> None:
+    """At the score that is best for a record of known odds, predict_proba gives these odds back."""
+    model = PrivateLogisticRegression(1.0, data_norm=1.0, random_state=0).fit(X, Y)
+    assert model.margin_ == MARGIN
+    for chance in (0.03, 0.4, 0.5, 0.8, 0.999):
+
+        def slope(score: float, chance: float = chance) -> float:
+            return float((1 - chance) * expit(MARGIN + score) - chance * expit(MARGIN - score))
+
+        best = brentq(slope, -50, 50, xtol=1e-13)
+        model.coef_, model.intercept_ = np.zeros_like(model.coef_), np.array([best])
+        assert model.predict_proba(X[:1])[0, 1] == pytest.approx(chance, rel=1e-9)
+
+
+def test_probabilities_of_several_classes_minimise_the_expected_loss_with_its_margin() -> None:
+    """At the scores that are best for a record of known odds among three classes, predict_proba gives these back."""
+    model = PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, random_state=0).fit(X, THREE)
+    assert model.margin_ == ClippedSoftmax.anchor > 0
+    chances = np.array([0.6, 0.3, 0.1])
+
+    def expected(scores: Array) -> float:
+        anchored = scores - model.margin_ * np.eye(3)
+        return float(chances @ (logsumexp(anchored, axis=1) - np.diag(anchored)))
+
+    best = minimize(expected, np.zeros(3), tol=1e-12).x
+    model.coef_, model.intercept_ = np.zeros_like(model.coef_), best
+    assert model.predict_proba(X[:1])[0] == pytest.approx(chances, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(math.inf, 0.0), (1.0, 0.0)])
+def test_only_noisy_gradients_of_several_classes_have_a_margin(epsilon: float, delta: float) -> None:
+    """Without noise, and with noise in the objective of several classes, the loss is the ordinary one."""
+    assert PrivateLogisticRegression(epsilon, delta, data_norm=1.0).fit(X, THREE).margin_ == 0
+    assert PrivateLogisticRegression(epsilon, delta, data_norm=1.0).fit(X, Y).margin_ == (MARGIN if epsilon == 1 else 0)
 
 
 @pytest.mark.parametrize("labels", [Y, THREE])

@@ -14,6 +14,7 @@ from statistical import fits, sample_size
 from tacit import noise
 from tacit.accounting.analytic import gaussian_delta, gaussian_shift
 from tacit.budget import Budget
+from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.defaults import default_alpha, default_kind, perturbation_for
 from tacit.erm.exact import Point
 from tacit.erm.gradient import GradientPerturbation, gradient_diameter
@@ -38,27 +39,29 @@ def test_the_diameter_is_as_tabled(size: float) -> None:
     assert gradient_diameter(size / 7.0, 7.0) == pytest.approx(7 * TABLE[size], rel=1e-3)
 
 
-def _distance(coordinates: Array, size: float) -> float:
+def _distance(coordinates: Array, size: float, anchor: float) -> float:
     """Return minus the distance of two gradients; coordinates are angles and (squashed) lengths of two records."""
     angles, lengths = coordinates[:2], expit(coordinates[2:])
     records = lengths[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
-    gradients = expit(-size * records[:, :1]) * records
+    gradients = expit(anchor - size * records[:, :1]) * records
     return -float(np.linalg.norm(gradients[0] - gradients[1]))
 
 
+@pytest.mark.parametrize("anchor", [0.0, 1.0, 3.0])
 @pytest.mark.parametrize("size", [0.0, 0.3, 1.0, 3.0, 12.0, 100.0])
-def test_no_two_records_have_gradients_further_apart_than_the_diameter(size: float) -> None:
+def test_no_two_records_have_gradients_further_apart_than_the_diameter(size: float, anchor: float) -> None:
     """Brute force over angles and lengths, then a local search, reaches the diameter and never exceeds it."""
     angles = np.linspace(0, 2 * np.pi, 241)
     records = np.concatenate([length * np.column_stack([np.cos(angles), np.sin(angles)]) for length in (1.0, 0.8, 0.3)])
-    gradients = expit(-size * records[:, :1]) * records
+    gradients = expit(anchor - size * records[:, :1]) * records
     apart = np.linalg.norm(gradients[:, None] - gradients[None], axis=2)
     best = np.unravel_index(apart.argmax(), apart.shape)
     start = np.array([angles[best[0] % 241], angles[best[1] % 241], 4.0, 4.0])
-    found = -optimize.minimize(_distance, start, args=(size,), method="Nelder-Mead", options={"fatol": 1e-12}).fun
+    options = {"fatol": 1e-12}
+    found = -optimize.minimize(_distance, start, args=(size, anchor), method="Nelder-Mead", options=options).fun
     largest = max(found, float(apart.max()))
-    assert largest <= gradient_diameter(size, 1.0)
-    assert largest > 0.999 * gradient_diameter(size, 1.0)
+    assert largest <= gradient_diameter(size, 1.0, anchor)
+    assert largest > 0.999 * gradient_diameter(size, 1.0, anchor)
 
 
 def test_the_diameter_grows_with_the_coefficient_up_to_twice_the_norm() -> None:
@@ -71,7 +74,7 @@ def test_the_diameter_grows_with_the_coefficient_up_to_twice_the_norm() -> None:
     assert max(found) <= 2 * (1 + 1e-11)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.1), Softmax(3)])
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.1), Softmax(3)])
 def test_the_sensitivity_bounds_the_change_of_computed_gradients(loss: Loss) -> None:
     """Random and adversarial neighbours, near and far points, many rows and few: rounding is included."""
     reached = 0.0
@@ -107,7 +110,7 @@ def test_the_sensitivity_bounds_the_change_of_computed_gradients(loss: Loss) -> 
 def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
     """Computed gradients differ from those with twice the digits by less than the stated rounding error."""
     generator = np.random.default_rng(0)
-    for loss, size in itertools.product((Logistic(), HuberHinge(0.01), Softmax(4)), (1.0, 1e3, 1e6)):
+    for loss, size in itertools.product((Logistic(3.0), Logistic(), HuberHinge(0.01), Softmax(4)), (1.0, 1e3, 1e6)):
         rows = Rows.clipped(generator.normal(size=(9000, 5)), 1.0, 0.25)
         targets = np.resize([1.0, -1.0], 9000) if loss.outputs == 1 else np.resize([0, 1, 2, 3], 9000)
         mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting.of(rows, loss), 0.01)
@@ -118,12 +121,13 @@ def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
             fast = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 4096))
             slow = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 16), accurate=True)
         assert np.linalg.norm(fast - slow) <= mechanism._rounding(size)
-        exact = gradient_diameter(size, rows.norm) if loss == Logistic() else 2 * rows.norm
+        anchor = loss.anchor if isinstance(loss, Logistic) else math.inf
+        exact = gradient_diameter(size, rows.norm, anchor) if anchor < math.inf else 2 * rows.norm
         assert mechanism.sensitivity(size) >= exact / 9000 + 2 * float(np.linalg.norm(fast - slow))
         assert mechanism.sensitivity(size) - exact / 9000 >= 1.9 * mechanism._rounding(size)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), Softmax(3)])
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.5), Softmax(3)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_all_steps_together_lose_what_one_gaussian_release_loses(
     loss: Loss, epsilon: float, monkeypatch: pytest.MonkeyPatch
@@ -156,7 +160,7 @@ def test_all_steps_together_lose_what_one_gaussian_release_loses(
     targets = np.resize([1.0, -1.0], 40) if loss.outputs == 1 else np.resize([0, 1, 2], 40)
     mechanism.randomise(Objective(rows, targets, loss, mechanism.alpha), SystemEntropy())
     assert len(drawn) == len(points) == mechanism.steps >= 3
-    sizes = [gradient_diameter(size, 1.0) if isinstance(loss, Logistic) else 2.0 for size in points]
+    sizes = [gradient_diameter(size, 1.0, loss.anchor) if isinstance(loss, Logistic) else 2.0 for size in points]
     total = math.sqrt(sum((size / 40 / sigma) ** 2 for size, sigma in zip(sizes, drawn, strict=True)))
     assert gaussian_delta(epsilon, total) <= 1e-6
     assert gaussian_delta(epsilon, total * 1.01) > 1e-6
@@ -209,22 +213,37 @@ def test_default_ridges_come_from_public_quantities(count: int) -> None:
         sigma = 2 * 3 / gaussian_shift(Budget(0.5, 1e-6))
         gaussian = max(floor * 9 / 0.5, 3 * slope * sigma / 2) / count
         assert default_alpha("objective", Budget(0.5, 1e-6), setting) == pytest.approx(gaussian)
-        assert default_alpha("gradient", Budget(0.5, 1e-6), setting) == pytest.approx(3 * sigma / 2 / count)
+        clipped = 4 if loss == Softmax(3) else 2
+        assert default_alpha("gradient", Budget(0.5, 1e-6), setting) == pytest.approx(3 * sigma / clipped / count)
+
+
+@pytest.mark.parametrize("count", [10, 1000, 10**6])
+def test_the_default_ridge_of_a_loss_with_an_anchor_follows_the_noise(count: int) -> None:
+    """The noise in a prediction is the anchor over three roots of noise to signal, kept between 0.15 and 1.5."""
+    setting = Setting(count, 20, 3.0, Logistic(2.0))
+    for kind, budget in (("objective", Budget(0.5)), ("objective", Budget(0.5, 1e-6)), ("gradient", Budget(0.5, 1e-6))):
+        sigma = 6 * math.sqrt(21) / 0.5 if budget.is_pure else 6 / gaussian_shift(budget)
+        share = min(1.5, max(0.15, 3 * math.sqrt(sigma * math.sqrt(20) / (count * 3)))) / 2
+        least = 2 * 9 / 0.5 if kind == "objective" else 0.0
+        assert default_alpha(kind, budget, setting) == pytest.approx(max(least, share * 3 * sigma) / count)
+    assert default_alpha("output", Budget(0.5), setting) == pytest.approx(3 * 6 * math.sqrt(21) / 0.5 / 2 / count)
 
 
 def test_gradients_of_several_classes_are_clipped() -> None:
-    """No record's gradient is longer than its row, also where its class is all but ruled out; short ones are kept."""
+    """No record's gradient is longer than its row; short ones are those at scores less the anchor of its class."""
     mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting(1, 2, 5.0, Softmax(3)), 0.01)
+    assert isinstance(mechanism.loss, ClippedSoftmax)
+    anchored = np.array([[mechanism.loss.anchor / 5.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
     lengths = []
-    for size in (0.0, 0.1, 1.0, 1e3):
+    for size in (0.0, -0.3, -1.0, 1.0, 1e3):
         point = size * np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
         whole = Objective(Rows.clipped(np.array([[5.0, 0.0]]), 5.0), np.array([0]), Softmax(3), 1e-12)
         clipped = whole.with_loss(mechanism.loss).gradient(point)
         lengths.append(float(np.linalg.norm(clipped)))
-        exact = whole.gradient(point)
+        exact = whole.gradient(point - anchored)
         assert np.allclose(clipped, exact * min(1.0, 5 / np.linalg.norm(exact)), atol=1e-9)
     assert max(lengths) <= 5 + 1e-8
-    assert lengths[0] == pytest.approx(5 * math.sqrt(2 / 3))
+    assert min(lengths) < 0.4
     assert mechanism.sensitivity(1e3) == pytest.approx(2 * 5)
 
 

@@ -26,7 +26,7 @@ from tacit.errors import InvalidParameter
 
 Array = NDArray[np.float64]
 
-SMOOTH = [Logistic(), HuberHinge(), HuberHinge(0.01), Squared(1.0, 3.0), HuberRegression(0.7, 2.0)]
+SMOOTH = [Logistic(), Logistic(3.0), HuberHinge(), HuberHinge(0.01), Squared(1.0, 3.0), HuberRegression(0.7, 2.0)]
 ALL = [*SMOOTH, Hinge()]
 GRID = np.concatenate([np.linspace(-3, 3, 61), [-800.0, -40.0, -1e-9, 0.0, 1e-9, 40.0, 800.0]])
 
@@ -224,6 +224,13 @@ def test_a_width_must_be_positive_and_finite(width: float) -> None:
     """Widths that make no parabola are refused."""
     with pytest.raises(InvalidParameter, match="width"):
         HuberHinge(width)
+
+
+@pytest.mark.parametrize("anchor", [-1.0, 101.0, math.inf, math.nan, "3"])
+def test_an_anchor_must_be_a_moderate_number(anchor: float) -> None:
+    """Anchors below 0, for which the diameter of gradients is not proved, or without measure are refused."""
+    with pytest.raises(InvalidParameter, match="anchor"):
+        Logistic(anchor)
 
 
 @pytest.mark.parametrize("classes", [1, 2.0, "3"])

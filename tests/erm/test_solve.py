@@ -33,6 +33,7 @@ from tacit.errors import InvalidParameter
 
 LOSSES: list[Loss] = [
     Logistic(),
+    Logistic(3.0),
     HuberHinge(),
     HuberHinge(0.01),
     Squared(1.0, 10.0),
@@ -109,7 +110,7 @@ def test_the_certificate_is_true_and_reached(loss: Loss, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), HuberRegression(0.3, 1.0)], ids=str)
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(), HuberRegression(0.3, 1.0)], ids=str)
 def test_the_minimiser_is_within_the_distance(loss: Loss, kind: str) -> None:
     """The minimiser, found in sixty digits, lies within the certified distance."""
     objective = nasty_problem(loss, kind)

@@ -31,6 +31,7 @@ __all__ = [
     "Tilted",
     "huber_hinge",
     "huber_regression",
+    "logistic",
     "minimiser",
 ]  # fmt: skip
 
@@ -46,10 +47,15 @@ class Formula:
     bend: Callable[[Array, Array], Array]
 
 
-LOGISTIC = Formula(
-    slope=lambda scores, targets: -expit(-scores * targets) * targets,
-    bend=lambda scores, targets: expit(scores) * expit(-scores),
-)
+def logistic(anchor: float) -> Formula:
+    """Return log(1 + exp(anchor - margin))."""
+    return Formula(
+        slope=lambda s, y: -expit(anchor - s * y) * y,
+        bend=lambda s, y: expit(anchor - s * y) * expit(s * y - anchor),
+    )
+
+
+LOGISTIC = logistic(0.0)
 
 
 def huber_hinge(width: float) -> Formula:

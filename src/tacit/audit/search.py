@@ -91,8 +91,8 @@ def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> It
             yield Pair(first, first.replaced(row, target), np.zeros(dimension), f"tiny set, {kind}")
 
 
-def held_pairs(norm: float, ridge: float) -> Iterator[Pair]:
-    """Yield pairs in two dimensions whose two records pull apart with nearly all their weight.
+def held_pairs(norm: float, ridge: float, anchor: float = 0.0) -> Iterator[Pair]:
+    """Yield pairs in two dimensions whose two records pull apart with nearly all their weight, for a logistic loss.
 
     Many short records along the first axis hold the output at (W, 0), far out. There the replaced record u and its
     replacement both have negative margins, so both pull with nearly full weight although they point almost
@@ -102,14 +102,14 @@ def held_pairs(norm: float, ridge: float) -> Iterator[Pair]:
     for width, pull, margin in product(widths, pulls, others):
         for aligned in (1, 3):
             far = width / norm
-            one = _record(norm, far, np.log(pull / (1 - pull)), 1.0)
+            one = _record(norm, far, np.log(pull / (1 - pull)) - anchor, 1.0)
             other = _record(norm, far, margin, -1.0)
             if one is None or other is None:
                 continue
             short = 1.278 / far
-            weight = short * float(expit(-far * short))
+            weight = short * float(expit(anchor - far * short))
             # What the ridge and the long records along the first axis leave for the short ones to hold.
-            load = ridge * far - (aligned + 1) * other[0] * float(expit(margin))
+            load = ridge * far - (aligned + 1) * other[0] * float(expit(anchor + margin))
             held = max(1, round(load / weight))
             first = Records.of(np.array([one, other, [short, 0.0]]), np.ones(3), [1, aligned, held])
             yield Pair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")

@@ -3,9 +3,9 @@
     Column
     ├── Number       a measurement between two declared bounds        one output in [-1, 1]
     ├── Levelled     one of finitely many declared levels             (levels.py)
-    │   ├── Category    without an order                              one output per level, 0 or 1
+    │   ├── Category    without an order                              one output per level, 0 or 1/2
     │   ├── Ordinal     with an order                                 one output in [-1, 1]
-    │   └── Flag        false or true                                 one output, -1 or 1
+    │   └── Flag        false or true                                 one output, -1/2 or 1/2
     └── Ignored      known, but not used                              no output
 
 Every value has a place. Numbers beyond their bounds are clamped; a value that is missing or makes no sense
@@ -34,9 +34,14 @@ class Column(ABC):
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name the numbers that a column of this name becomes."""
 
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """The largest L2 norm of a row of the code: at most 1."""
+
     @abstractmethod
     def encode(self, values: AnyArray) -> FloatArray:
-        """Return a block with one row of L2 norm at most 1 per value, each computed from its value alone."""
+        """Return a block with one row of norm at most `largest` per value, each computed from its value alone."""
 
 
 @final
@@ -75,6 +80,11 @@ class Number(Column):
         """Name the one output as the column."""
         return (name,)
 
+    @property
+    def largest(self) -> float:
+        """The code of a bound."""
+        return 1.0
+
     def encode(self, values: AnyArray) -> FloatArray:
         """Clamp to the bounds and map these to -1 and 1."""
         shifted = self.clamp(values) - self.low
@@ -100,6 +110,11 @@ class Ignored(Column):
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name nothing."""
         return ()
+
+    @property
+    def largest(self) -> float:
+        """Nothing is coded."""
+        return 0.0
 
     def encode(self, values: AnyArray) -> FloatArray:
         """Return a block without columns."""

@@ -2,9 +2,11 @@
 
 The defaults (numbers in [-1, 1], the constant inside the row, rows scaled to norm 1) were chosen among some thirty
 ways to code records by their accuracy on Adult, Diabetes 130, CoverType and KDD99. So no figure measured on these
-four sets is an unbiased estimate of what the defaults do elsewhere.
+four sets is an unbiased estimate of what the defaults do elsewhere. What levels, flags and the constant weigh beside
+numbers, 1/2, was chosen later on synthetic tables alone (docs/decisions/0005-a-margin-in-the-loss.md).
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal, Self, final
@@ -21,6 +23,7 @@ from tacit.errors import InvalidParameter
 __all__ = ["PublicEncoder"]
 
 _CONSTANT = "(constant)"
+_HALF = 0.5
 # Rounding moves a row's norm by a few units of 2^-53 per column; this keeps the true norm, and any
 # computed one, at or below 1 for up to some hundred thousand columns.
 _MARGIN = 1.0 - 2.0**-36
@@ -31,11 +34,11 @@ _SHORTEST = 1e-100
 class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Map every record into the unit ball, by the schema alone; nothing is learned from data.
 
-    Each column becomes a block of norm at most 1 (`tacit.data.columns`), a constant 1 is appended, and the
+    Each column becomes a block of norm at most 1 (`tacit.data.columns`), a constant 1/2 is appended, and the
     row is brought to a norm of at most 1 by `norm`:
 
     - `"scale"` (the default) divides each row by its own norm. Next to the constant this changes no linear
-      classifier: w.x + b > 0 says the same before and after a division of (x, 1) by a positive number.
+      classifier: w.x + b > 0 says the same before and after a division of (x, 1/2) by a positive number.
     - `"bound"` divides all rows by the largest norm that the schema allows, the same for every record: use
       it for regression, where the division of single rows would change the model.
 
@@ -77,10 +80,10 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for block in self._blocks(columns):
             start, end = end, end + block.shape[1]
             rows[:, start:end] = block
-            # A block is one number or zeros and a single one: its sum of squares is the same in any order.
+            # A block is one number or zeros and a single half: its sum of squares is the same in any order.
             squares += np.square(block).sum(axis=1)
         if self.norm == "bound":
-            squares[:] = len(columns) + self.constant
+            squares[:] = self._largest()
         rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
         return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant)
 
@@ -129,4 +132,9 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name, values in zip(self.schema.features, columns, strict=True):
             yield declared[name].encode(values)
         if self.constant:
-            yield np.ones((len(columns[0]), 1))
+            yield np.full((len(columns[0]), 1), _HALF)
+
+    def _largest(self) -> float:
+        """The largest squared norm of a row before it is divided."""
+        blocks = [self.schema.columns[name].largest for name in self.schema.features]
+        return math.fsum(block**2 for block in [*blocks, _HALF * self.constant])

@@ -43,6 +43,11 @@ class Levelled(Column):
         """The names of the levels, in their declared order."""
         return tuple(spelled[0] for spelled in self.spellings)
 
+    @property
+    def largest(self) -> float:
+        """The norm of the longest code: a code has one number that is not zero."""
+        return float(np.abs(self.codes()).max())
+
     def classify(self, values: AnyArray) -> IntArray:
         """Return the index of each value's level; -1 only when no level stands in for unknown values."""
         known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
@@ -60,7 +65,7 @@ class Levelled(Column):
 @final
 @dataclass(frozen=True)
 class Category(Levelled):
-    """One of several levels without an order: one output per level, 1 where it applies.
+    """One of several levels without an order: one output per level, 1/2 where it applies.
 
     A missing value or an undeclared level is all zeros. These are k + 1 states, so none of the k outputs is
     redundant next to a constant. Where `other` names a level, that level takes in everything undeclared; its
@@ -85,9 +90,9 @@ class Category(Levelled):
         return _index(self.other, self.classes)
 
     def codes(self) -> FloatArray:
-        """Return the unit vectors, and zeros for `other`."""
-        unit = np.eye(len(self.levels))
-        return unit if self.other is None else np.delete(unit, self.unknown, axis=1)
+        """Return half the unit vectors, and zeros for `other`."""
+        halves = 0.5 * np.eye(len(self.levels))
+        return halves if self.other is None else np.delete(halves, self.unknown, axis=1)
 
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name the outputs column=level."""
@@ -131,7 +136,7 @@ class Ordinal(Levelled):
 @final
 @dataclass(frozen=True)
 class Flag(Levelled):
-    """False or true, mapped to -1 and 1.
+    """False or true, mapped to -1/2 and 1/2.
 
     `false` and `true` are the spellings of each, one or several. `missing` says which of the two stands in
     for a missing or undeclared value; by default its code is 0.
@@ -159,8 +164,8 @@ class Flag(Levelled):
         return -1 if self.missing is None else int(self.missing)
 
     def codes(self) -> FloatArray:
-        """Return -1 and 1."""
-        return np.array([[-1.0], [1.0]])
+        """Return -1/2 and 1/2."""
+        return np.array([[-0.5], [0.5]])
 
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name the one output column=true, with the first spelling of true."""

@@ -1,5 +1,6 @@
 """Linear classifiers with scikit-learn manners."""
 
+import math
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import finite_number
+from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows, validated
 from tacit.erm.loss import Array, Loss
@@ -18,7 +20,10 @@ from tacit.erm.losses import Hinge, HuberHinge, Logistic
 from tacit.erm.softmax import Softmax
 from tacit.errors import InvalidParameter
 
-__all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "known_classes"]
+__all__ = ["MARGIN", "PrivateLinearSVC", "PrivateLogisticRegression", "known_classes"]
+
+MARGIN = 3.0
+"""The anchor of the logistic loss in private fits of two classes."""
 
 
 class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,6 +93,11 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class PrivateLogisticRegression(_LinearClassifier):
     """Logistic regression: two classes, or several jointly (softmax).
 
+    A private fit of two classes minimises log(1 + exp(3 - margin)), under which a record counts in full until it is
+    on the right side by some distance: the noise is made for records that count in full, whether they do or not. Noisy
+    gradients of several classes have such a margin too. `margin_` says how much was used, and `predict_proba` accounts
+    for it (docs/decisions/0005-a-margin-in-the-loss.md). `PrivateERM(Logistic(), ...)` fits the ordinary loss.
+
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: public are n, the number of features, `data_norm` (rows are clipped to it), and the classes; when
     `classes` is None the set of labels in y is taken to be public knowledge.
@@ -132,14 +142,25 @@ class PrivateLogisticRegression(_LinearClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
-        return self._fit(X, y, Logistic(), Softmax)
+        private = self.epsilon != np.inf
+        self._fit(X, y, Logistic(MARGIN if private else 0.0), Softmax)
+        clipped = self.perturbation == "gradient" or (self.perturbation == "auto" and self.delta > 0)
+        joint = ClippedSoftmax.anchor if clipped else 0.0
+        self.margin_ = (MARGIN if len(self.classes_) == 2 else joint) if private else 0.0
+        return self
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class for every row."""
+        """Return the probability of every class for every row.
+
+        Where the expected loss with an anchor a is least, the probabilities are proportional to
+        s (s + e^a (1 - s)), s the softmax of the scores.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
-        return np.asarray(softmax(scores))
+        shares = np.asarray(softmax(scores))
+        shares *= shares * math.exp(-self.margin_) + (1 - shares)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of every class for every row."""

@@ -1,10 +1,17 @@
 """Defaults from public quantities alone: which perturbation, and how much ridge.
 
 The ridge is n alpha = max(floor, c R sigma), where sigma is the noise in the sum of gradients: the noise in a
-prediction is then about 1/c units of the score where the records do not speak. With a delta c is 1/2; that form was
-suggested by accuracies on Adult and one synthetic set, the constant was fixed on 24 other synthetic problems. For pure
-objective perturbation c is 3 sigma d/(n L R), kept between 1/10 and 1: less ridge where the records outweigh the noise.
-That was found on 24 synthetic problems and gains on 16 others (benchmarks/results/default_ridge.md).
+prediction is then about 1/c units of the score where the records do not speak.
+
+- A logistic loss with an anchor, what private logistic regression minimises: c is 3 sqrt(sigma sqrt(d)/(n L R)), kept
+  between 0.15 and 1.5, over the anchor. Under the root is the length of the noise over that of a sum in which all
+  records agree. Found on synthetic tables, checked on others (docs/decisions/0005-a-margin-in-the-loss.md).
+- Gradients of the softmax loss, clipped: c is 1/4, chosen with their anchor on synthetic problems
+  (benchmarks/results/softmax_clipping.md).
+- Other losses, with a delta: c is 1/2. That form was suggested by accuracies on Adult and one synthetic set, the
+  constant was fixed on 24 other synthetic problems. For pure objective perturbation c is 3 sigma d/(n L R), kept
+  between 1/10 and 1: less ridge where the records outweigh the noise. That was found on 24 synthetic problems and gains
+  on 16 others, for the logistic loss without an anchor (benchmarks/results/default_ridge.md).
 """
 
 import math
@@ -12,10 +19,12 @@ from typing import Literal
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget, finite_number
+from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.gradient import GradientPerturbation
 from tacit.erm.losses import Logistic
 from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from tacit.erm.setting import Setting
+from tacit.erm.softmax import Softmax
 from tacit.errors import InvalidParameter
 
 __all__ = ["Kind", "checked_alpha", "default_alpha", "default_kind", "is_auto", "perturbation_for"]
@@ -61,14 +70,17 @@ def default_kind(budget: Budget, setting: Setting) -> Kind:
 def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     """Return the ridge that fits the noise, from public quantities."""
     slope, norm, count = setting.slope, setting.norm, setting.count
-    if kind == "gradient" and setting.is_joint:
-        slope = norm  # gradients are asked for clipped
+    share = 0.5
+    if kind == "gradient" and isinstance(setting.loss, Softmax):
+        slope, share = ClippedSoftmax(setting.loss).lipschitz * norm, 0.25
     if budget.is_pure:
         sigma = 2 * slope * math.sqrt(setting.free + 1) / budget.epsilon
     else:
         sigma = 2 * slope / gaussian_shift(budget)
-    share = 0.5
-    if kind == "objective" and budget.is_pure:
+    if isinstance(setting.loss, Logistic) and setting.loss.anchor and kind != "output":
+        relative = sigma * math.sqrt(setting.dimension) / (count * slope)
+        share = min(1.5, max(0.15, 3 * math.sqrt(relative))) / setting.loss.anchor
+    elif kind == "objective" and budget.is_pure:
         share = min(1.0, max(0.1, 3 * sigma * setting.dimension / (count * slope)))
     floor = 0.0
     if kind == "objective" and (isinstance(setting.loss, Logistic) or setting.is_joint):

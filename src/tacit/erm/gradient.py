@@ -123,7 +123,7 @@ class GradientPerturbation(Perturbation):
         """Bound how far a replacement moves the computed mean gradient at a public point of this norm."""
         diameter = 2 * self.slope
         if isinstance(self.setting.loss, Logistic):
-            diameter = gradient_diameter(size, self.setting.norm)
+            diameter = gradient_diameter(size, self.setting.norm, self.setting.loss.anchor)
         return (diameter / self.setting.count + 2 * self._rounding(size)) * (1 + 2.0**-45)
 
     def _rounding(self, size: float) -> float:
@@ -135,21 +135,21 @@ class GradientPerturbation(Perturbation):
         return 1.01 * (norm * (score + loss.rounding(reach)) + rest) + 1e-290
 
 
-def gradient_diameter(size: float, norm: float) -> float:
+def gradient_diameter(size: float, norm: float, anchor: float = 0.0) -> float:
     """Return how far apart two records' logistic gradients can be at a coefficient of norm `size`.
 
-    This is norm * max over theta of 2 sin(theta) sig(k cos(theta)), k = size * norm: from `norm` at zero to
-    twice that far out. The maximum is where cos(theta) = k sin(theta)^2 sig(-k cos(theta)), one side of which
-    falls and the other rises.
+    This is norm * max over theta of 2 sin(theta) sig(anchor + k cos(theta)), k = size * norm: from `norm` at zero,
+    without an anchor, to twice that far out. The maximum is where cos(theta) = k sin(theta)^2 sig(-anchor -
+    k cos(theta)), one side of which falls and the other rises.
     """
     k = size * norm
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
         cosine, sine = math.cos(middle), math.sin(middle)
-        rising = cosine > k * sine**2 * _sigmoid(-k * cosine)
+        rising = cosine > k * sine**2 * _sigmoid(-anchor - k * cosine)
         low, high = (middle, high) if rising else (low, middle)
-    return norm * 2 * math.sin(high) * _sigmoid(k * math.cos(low)) * (1 + 1e-12)
+    return norm * 2 * math.sin(high) * _sigmoid(anchor + k * math.cos(low)) * (1 + 1e-12)
 
 
 def _sigmoid(t: float) -> float:

@@ -108,7 +108,7 @@ class PointwiseLoss(Loss):
     """
 
     kind: ClassVar[Literal["margin", "residual"]] = "margin"
-    anchor: ClassVar[float] = 0.0
+    anchor: float = 0.0
 
     @abstractmethod
     def value(self, t: Array) -> Array:

@@ -2,7 +2,7 @@
 
     Loss                      what a model's scores cost
     ├── PointwiseLoss         one score a record
-    │   ├── Logistic          log(1 + exp(-m))                        margin m = y w.x
+    │   ├── Logistic          log(1 + exp(anchor - m))                margin m = y w.x
     │   ├── HuberHinge        the hinge, rounded within `width`       margin
     │   ├── Hinge             max(0, 1 - m)                           margin
     │   ├── Squared           r^2 / 2                                 residual r = w.x - y
@@ -28,11 +28,20 @@ __all__ = ["Hinge", "HuberHinge", "HuberRegression", "Logistic", "Squared"]
 @final
 @dataclass(frozen=True)
 class Logistic(PointwiseLoss):
-    """The logistic loss log(1 + exp(-m)): L = 1, c = 1/4, derivative in (-1, 0)."""
+    """The logistic loss log(1 + exp(anchor - m)): L = 1, c = 1/4, derivative in (-1, 0).
 
+    The anchor 0 is the ordinary loss, whose derivative at margin 0 is only half as steep as the noise is made for.
+    With an anchor above 0 a record counts in full until its margin comes near the anchor.
+    """
+
+    anchor: float = 0.0
     lipschitz: ClassVar[float] = 1.0
     smoothness: ClassVar[float] = 0.25
     one_sided: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.anchor, int | float) and 0 <= self.anchor <= 100):
+            raise InvalidParameter(f"anchor must be a number from 0 to 100, got {self.anchor!r}.")
 
     def value(self, t: Array) -> Array:
         """Return log(1 + exp(-t))."""
@@ -63,7 +72,7 @@ class Logistic(PointwiseLoss):
 
     def relative_smoothness(self, reach: float) -> float:
         """The maximum of |t| exp(t) / (1 + exp(t))^2 is 0.22394."""
-        return min(0.224, 0.25 * reach)
+        return min(0.224, 0.25 * (reach + self.anchor))
 
 
 @final
@@ -74,7 +83,7 @@ class HuberHinge(PointwiseLoss):
     width: float = 0.5
     lipschitz: ClassVar[float] = 1.0
     one_sided: ClassVar[bool] = True
-    anchor: ClassVar[float] = 1.0
+    anchor = 1.0
 
     def __post_init__(self) -> None:
         _require_positive("width", self.width)
@@ -116,7 +125,7 @@ class Hinge(PointwiseLoss):
     lipschitz: ClassVar[float] = 1.0
     smoothness: ClassVar[float] = math.inf
     one_sided: ClassVar[bool] = True
-    anchor: ClassVar[float] = 1.0
+    anchor = 1.0
 
     def value(self, t: Array) -> Array:
         """Return max(0, -t)."""

@@ -8,12 +8,13 @@ import numpy as np
 
 from tacit.audit.case import Case, Question
 from tacit.audit.catalogue.problems import Linear, ridge_for, with_found
-from tacit.audit.laws import LOGISTIC, huber_hinge, huber_regression
+from tacit.audit.laws import huber_hinge, huber_regression
+from tacit.audit.laws import logistic as logistic_formula
 from tacit.audit.search import Found, held_pairs, search, tiny_pairs
 from tacit.audit.weapons import Canary, Learned
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
-from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.defaults import Kind
 from tacit.erm.general import PrivateERM
 from tacit.erm.regression import PrivateLinearRegression, Way
@@ -28,10 +29,10 @@ _KINDS = ("objective", "output", "gradient")
 Alpha = float | Literal["auto"]
 
 
-def logistic_search(claim: Budget, n_lambda: float | None, tiny_sets: int) -> Found:
+def logistic_search(claim: Budget, n_lambda: float | None, tiny_sets: int, anchor: float = MARGIN) -> Found:
     """Search for the largest privacy loss of pure logistic objective perturbation in two dimensions."""
-    problem = Linear(Logistic(), LOGISTIC, "objective", claim, n_lambda)
-    pairs = chain(tiny_pairs(2, 1.0, sets=tiny_sets), held_pairs(1.0, problem.law(1, 2).ridge))
+    problem = Linear(Logistic(anchor), logistic_formula(anchor), "objective", claim, n_lambda)
+    pairs = chain(tiny_pairs(2, 1.0, sets=tiny_sets), held_pairs(1.0, problem.law(1, 2).ridge, anchor))
     return search(lambda count: problem.law(count, 2), pairs)
 
 
@@ -45,7 +46,7 @@ def logistic(question: Question) -> Case:
             classes=_CLASSES,
         )  # fmt: skip
 
-    problem = Linear(Logistic(), LOGISTIC, kind, claim, question.checked_n_lambda)
+    problem = Linear(Logistic(MARGIN), logistic_formula(MARGIN), kind, claim, question.checked_n_lambda)
     case = problem.case("PrivateLogisticRegression", estimator, _PLAYS)
     if kind != "objective" or not claim.is_pure:
         return case
