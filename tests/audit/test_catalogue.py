@@ -40,6 +40,11 @@ AUDITS = [
     ("PrivateLinearRegression", GAUSSIAN, 400),
     ("PrivateLinearRegression", Question(1.0, perturbation="output"), 400),
     ("PrivateERM", PURE, 400),
+    ("InteractiveKernelPredictor", GAUSSIAN, 400),
+    ("InteractiveKernelPredictor-pinp", GAUSSIAN, 400),
+    *((f"PrivateKernelClassifier{way}", GAUSSIAN, 400) for way in ("", "-tddl", "-matched", "-tdil")),
+    ("PrivateKernelClassifier-tdil", PURE, 400),
+    ("PrivateKernelRegressor", PURE, 400),
 ]
 
 

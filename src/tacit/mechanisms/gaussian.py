@@ -26,7 +26,7 @@ _ROUNDING = 1 + 2.0**-45
 @final
 @dataclass(frozen=True)
 class Multipliers:
-    """Noise over sensitivity, for a number of Gaussian releases of one size that share a budget.
+    """Noise over sensitivity, for a number of Gaussian releases that share a budget.
 
     `promised` is what one ideal Gaussian release needs for the whole budget, and so the event of all of them
     together; `drawn` is the multiplier of each, with more noise to pay for the errors of drawing it.
@@ -36,17 +36,20 @@ class Multipliers:
     drawn: float
 
     @classmethod
-    def for_budget(cls, budget: Budget, dimension: int, releases: int = 1) -> "Multipliers":
-        """Calibrate to a budget with delta > 0."""
+    def for_budget(
+        cls, budget: Budget, dimension: int, releases: int = 1, share: Fraction | None = None
+    ) -> "Multipliers":
+        """Calibrate to a budget with delta > 0; `share` is that of one release, an equal one unless given."""
         error = gaussian_error(dimension)
         promised = _ROUNDING / min(gaussian_shift(_inside(budget, 0.0)), _LARGEST_SHIFT)
-        square = promised**-2 / releases
+        own = float(share or Fraction(1, releases))
+        square = promised**-2 * own
         if 44 * error > square or budget.exact_epsilon <= 4 * releases * error:
             raise InvalidParameter(
                 f"{budget} is too small to certify for {releases} x {dimension} numbers at once. Release fewer."
             )
         renyi = 1 / math.sqrt(square - 22 * error)
-        point = math.sqrt(releases) / gaussian_shift(_inside(budget, releases * error))
+        point = 1 / (math.sqrt(own) * gaussian_shift(_inside(budget, releases * error)))
         return cls(promised, max(renyi, point) * _ROUNDING)
 
     def law(self, sensitivity: float, dimension: int) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from tacit.audit.case import Case, Question
 from tacit.audit.catalogue.estimators import ESTIMATORS
+from tacit.audit.catalogue.kernels import KERNELS
 from tacit.audit.catalogue.mechanisms import MECHANISMS
 from tacit.audit.catalogue.statistics import STATISTICS
 from tacit.audit.exhibits import EXHIBITS
@@ -15,6 +16,7 @@ _BUILDERS: dict[str, Callable[[Question], Case]] = {
     **MECHANISMS,
     **STATISTICS,
     **ESTIMATORS,
+    **KERNELS,
     **{exhibit.name: exhibit.build for exhibit in EXHIBITS},
 }
 

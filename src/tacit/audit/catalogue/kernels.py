@@ -1,0 +1,142 @@
+"""Audits of kernel learners: one record whose label flips, under a loss whose solution then moves as far as it can."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import laplace
+
+from tacit.accounting.analytic import gaussian_delta
+from tacit.audit.case import Case, Question
+from tacit.audit.outputs import Array
+from tacit.audit.report import Exact
+from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits
+from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, PrivateKernelClassifier, PrivateKernelRegressor
+
+__all__ = ["KERNELS"]
+
+_PLAYS = 1_000
+_ROW = np.array([[1.0]])
+_UP, _DOWN = (_ROW, np.array([1.0])), (_ROW, np.array([-1.0]))
+_CLASSES = [-1.0, 1.0]
+_DELTA = 1e-5
+
+
+def process(question: Question) -> Case:
+    """A Gaussian process over one record under the hinge, alpha 1: its solution moves by 2, all of the sensitivity.
+
+    Three points are asked one after another; the exact likelihood ratio of the answers is the weapon.
+    """
+    name = "InteractiveKernelPredictor"
+    question.refuse(name, "n_lambda", "perturbation")
+    claim = question.with_delta(_DELTA)
+    kernel, points = RBF(1.0), np.array([[1.0], [0.2], [-0.7]])
+
+    def fitted(data: Any) -> InteractiveKernelPredictor:
+        return InteractiveKernelPredictor(
+            kernel, claim.epsilon, claim.delta, loss="hinge", alpha=1.0, data_norm=1.0, classes=_CLASSES
+        ).fit(*data)
+
+    def answers(data: Any) -> Array:
+        predictor = fitted(data)
+        return np.array([predictor.answer(point[None]).values[0] for point in points])
+
+    # At x = 1 the deviation is sigma but for the jitter, which is a millionth of it.
+    sigma = float(fitted(_UP).answer(_ROW).standard_deviation[0])
+    inverse = np.asarray(np.linalg.inv(sigma**2 * (kernel.block(points, points) + 1e-6 * np.eye(3))), dtype=np.float64)
+    mean = kernel.block(points, _ROW)[:, 0]
+    ratio = LikelihoodRatio(lambda a: _log_normal(a - mean, inverse), lambda a: _log_normal(a + mean, inverse))
+    shift = math.sqrt(float(4 * mean @ inverse @ mean))
+    exact = Exact(math.inf, gaussian_delta(claim.epsilon, shift), 1, "the label of the only record flips")
+    return Case(name, claim, answers, _UP, _DOWN, (ratio, LowBits(tuple(mean), tuple(-mean))), _PLAYS, exact)
+
+
+def _log_normal(rest: Array, inverse: Array) -> Array:
+    return np.asarray(-np.einsum("ij,jk,ik->i", rest, inverse, rest) / 2)
+
+
+def pinp(question: Question) -> Case:
+    """A transcript of PINP: forty points near the one record, with a low threshold so that updates happen."""
+    name = "InteractiveKernelPredictor-pinp"
+    question.refuse(name, "n_lambda", "perturbation")
+    claim = question.with_delta(_DELTA)
+    points = np.linspace(0.9, 1.0, 40)[:, None]
+
+    def fitted(data: Any) -> InteractiveKernelPredictor:
+        return InteractiveKernelPredictor(
+            Linear(), claim.epsilon, claim.delta, method="pinp", loss="hinge", alpha=1.0, data_norm=1.0,
+            classes=_CLASSES, queries=1, failure=0.999,
+        ).fit(*data)  # fmt: skip
+
+    threshold = float(fitted(_UP).answer(_ROW).error[0]) / 1.25
+    scale = threshold / (4 * math.log(2 / 0.999))
+
+    def log_chance(label: float) -> Callable[[Array], Array]:
+        """Return the log-likelihood of a transcript up to its first update, the only one that there is."""
+        values = label * points[:, 0]
+        silent = laplace.cdf(threshold - values, scale=scale) - laplace.cdf(-threshold - values, scale=scale)
+
+        def likelihood(answers: Array) -> Array:
+            updated = answers != 0
+            first = np.where(updated.any(axis=1), updated.argmax(axis=1), len(values))
+            before = np.concatenate([[0.0], np.cumsum(np.log(silent))])[first]
+            place = np.minimum(first, len(values) - 1)
+            seen = laplace.logpdf(answers[np.arange(len(answers)), place] - values[place], scale=scale)
+            return np.asarray(before + np.where(first < len(values), seen, 0.0))
+
+        return likelihood
+
+    def transcript(data: Any) -> Array:
+        return fitted(data).answer(points).values
+
+    weapon = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
+    return Case(name, claim, transcript, _UP, _DOWN, (weapon,), _PLAYS)
+
+
+def classifier(method: Literal["landmarks", "tddl", "matched", "tdil"]) -> Callable[[Question], Case]:
+    """Return the audit of a released model: one landmark where the record is, so that nothing of it is lost."""
+    name = "PrivateKernelClassifier" if method == "landmarks" else f"PrivateKernelClassifier-{method}"
+
+    def build(question: Question) -> Case:
+        question.refuse(name, "perturbation")
+        claim = question.with_delta(_DELTA) if method == "matched" else question.claim
+
+        def weights(data: Any) -> Array:
+            model = PrivateKernelClassifier(
+                RBF(1.0), claim.epsilon, claim.delta, landmarks=np.array([[1.0]]), method=method, rounds=1,
+                loss="logistic" if method == "landmarks" else "hinge",
+                alpha=question.ridge(1.0) if method != "landmarks" or question.n_lambda is not None else "auto",
+                data_norm=1.0, classes=_CLASSES,
+            ).fit(*data)  # fmt: skip
+            return np.asarray(model.model_.scores(_ROW)).ravel()
+
+        return Case(name, claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
+
+    return build
+
+
+def regressor(question: Question) -> Case:
+    """A released model of a number; the target goes from one end of its range to the other."""
+    name = "PrivateKernelRegressor"
+    question.refuse(name, "perturbation")
+    claim = question.claim
+
+    def weights(data: Any) -> Array:
+        model = PrivateKernelRegressor(
+            RBF(1.0), claim.epsilon, claim.delta, target_range=(-1.0, 1.0), landmarks=np.array([[1.0]]), data_norm=1.0
+        )
+        return np.asarray(model.fit(*data).predict(_ROW))
+
+    return Case(name, claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
+
+
+KERNELS: dict[str, Callable[[Question], Case]] = {
+    "InteractiveKernelPredictor": process,
+    "InteractiveKernelPredictor-pinp": pinp,
+    "PrivateKernelClassifier": classifier("landmarks"),
+    "PrivateKernelClassifier-tddl": classifier("tddl"),
+    "PrivateKernelClassifier-matched": classifier("matched"),
+    "PrivateKernelClassifier-tdil": classifier("tdil"),
+    "PrivateKernelRegressor": regressor,
+}

@@ -1,0 +1,132 @@
+"""Private kernel classification with scikit-learn manners, over public landmarks."""
+
+import math
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.extmath import softmax
+from sklearn.utils.multiclass import check_classification_targets
+
+from tacit.accounting.ledger import Ledger
+from tacit.erm.classification import MARGIN, known_classes
+from tacit.erm.defaults import Kind
+from tacit.erm.fitting import needed_budget
+from tacit.erm.loss import Array
+from tacit.erm.losses import Logistic
+from tacit.erm.softmax import Softmax
+from tacit.errors import InvalidParameter
+from tacit.kernels.estimator import KernelEstimator
+from tacit.kernels.fitting import CLASSIFICATION, Alpha, needed_kernel, read_records
+from tacit.kernels.kernel import Kernel
+from tacit.kernels.released import METHODS, Method
+
+__all__ = ["PrivateKernelClassifier"]
+
+
+@final
+class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+    """Classification with a kernel, released as a model over public points that holds no training record.
+
+    Guarantee: the fitted model is (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
+    Assumes: public are n, the number of features, `data_norm` (rows are clipped to it), the kernel, the landmarks and
+    the classes; landmarks are no training records. Landmarks that happen to equal training rows cannot be refused
+    without telling so: take them from a public source.
+    Reference: tacit/kernels/semi_interactive.md.
+
+    Parameters
+    ----------
+    kernel : a kernel, e.g. RBF(1.0) or Polynomial(3, constant=1.0); add a number for an intercept.
+    epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary model, without privacy.
+    landmarks : public points like the records, best an unlabelled public sample of them; or a number of points to
+        spread over the ball of radius `data_norm` (for "fourier" the number of features, for "tdil" the net's size).
+    method : "landmarks" (a linear model of coordinates with respect to the landmarks), "fourier" (of Fourier features),
+        the exact kernel model's noisy answers at the landmarks, "matched" (noise shaped like the kernel) or "tddl"
+        (independent Laplace noise, as published); or "tdil", which measures it at points of a net, or of the ball for
+        the linear kernel, that show the largest errors.
+    rounds : for "tdil", how many points are measured.
+    perturbation : for "landmarks" and "fourier": "auto" is "objective", or "output" for the hinge.
+    loss : "logistic" (two classes, with the margin of `PrivateLogisticRegression` for "landmarks" and "fourier", or
+        several jointly), "huber" or "hinge" (two classes).
+    data_norm, alpha, classes, ledger, random_state : as for `PrivateLogisticRegression`.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        landmarks: Any = 100,
+        method: Method = "landmarks",
+        perturbation: Kind = "auto",
+        rounds: int = 20,
+        loss: Literal["logistic", "huber", "hinge"] = "logistic",
+        data_norm: float | None = None,
+        alpha: Alpha = "auto",
+        classes: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.delta = delta
+        self.landmarks = landmarks
+        self.method = method
+        self.perturbation = perturbation
+        self.rounds = rounds
+        self.loss = loss
+        self.data_norm = data_norm
+        self.alpha = alpha
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model, charging the ledger once."""
+        budget = needed_budget(self.epsilon, self.delta)
+        if self.loss not in CLASSIFICATION:
+            raise InvalidParameter(f"loss must be one of {', '.join(CLASSIFICATION)}, got {self.loss!r}.")
+        domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y)
+        check_classification_targets(labels)
+        classes, indices, assumed = known_classes(self.classes, labels, np.inf if self._joint else 2)
+        several = len(classes) > 2
+        margin = MARGIN if budget is not None and self._joint and not several else 0.0
+        loss = Softmax(len(classes)) if several else Logistic(margin) if margin else CLASSIFICATION[self.loss]
+        targets = indices if several else np.where(indices == 1, 1.0, -1.0)
+        found = self._release(domain, X, records, targets, loss, budget, assumed)
+        self.classes_ = classes
+        self.margin_ = margin
+        self._keep(domain, found)
+        return self
+
+    @property
+    def _joint(self) -> bool:
+        """Whether several classes are fitted jointly."""
+        return self.loss == "logistic" and self.method in METHODS[:2]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._joint
+        return tags
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of every row (and class, if there are more than two)."""
+        scores = self._scores(X)
+        return scores if len(self.classes_) > 2 else scores.ravel()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of every row."""
+        scores = self.decision_function(X)
+        indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return np.asarray(self.classes_[indices])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row, as the logistic loss with its margin reads scores."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        shares = np.asarray(softmax(scores))
+        shares *= shares * math.exp(-self.margin_) + (1 - shares)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -1,0 +1,96 @@
+"""What released kernel models share: the common course of `fit`, and scores over public points."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.erm.defaults import Kind
+from tacit.erm.fitting import refuse_ledger, validated
+from tacit.erm.loss import Array, Loss
+from tacit.errors import InvalidParameter
+from tacit.kernels.domain import Domain
+from tacit.kernels.fitting import Alpha, loss_and_alpha
+from tacit.kernels.fourier import FourierFeatures
+from tacit.kernels.kernel import Kernel, size_of
+from tacit.kernels.landmarks import Landmarks, landmarks_given
+from tacit.kernels.non_interactive import lattice
+from tacit.kernels.released import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
+from tacit.kernels.standard import Linear
+from tacit.mechanisms.mechanism import checked_whole
+
+__all__ = ["KernelEstimator"]
+
+
+class KernelEstimator(BaseEstimator):  # type: ignore[misc]
+    """Scores of a released model, and the common course of `fit`."""
+
+    kernel: Kernel | None
+    epsilon: float | None
+    delta: float
+    method: Method
+    landmarks: Any
+    perturbation: Kind
+    rounds: int
+    loss: str
+    data_norm: float | None
+    alpha: Alpha
+    ledger: Ledger | None
+    random_state: object
+
+    def _release(
+        self,
+        domain: Domain,
+        X: Any,
+        records: Any,
+        targets: NDArray[Any],
+        loss: Loss,
+        budget: Budget | None,
+        assumed: str,
+    ) -> Released:
+        terms = Terms(self.ledger, type(self).__name__, self.random_state, assumed)
+        if self.method not in METHODS:
+            raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
+        if self.method in METHODS[:2]:
+            mapped = FourierFeatures.of(domain, self.landmarks) if self.method == "fourier" else self._map(domain, X)
+            features = mapped.features(records)
+            return release_linear(mapped, features, targets, loss, budget, self.perturbation, self.alpha, terms)
+        if budget is None:
+            refuse_ledger(self.ledger)
+            raise InvalidParameter(f"method={self.method!r} needs a finite epsilon. Use 'landmarks'.")
+        pointwise, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
+        if self.method == "tdil":
+            rounds = checked_whole("rounds", self.rounds)
+            net = self._net(domain, X, budget)
+            return release_tdil(domain, net, records, targets, pointwise, budget, rounds, alpha, terms)
+        return release_answers(self._map(domain, X), records, targets, pointwise, budget, self.method, alpha, terms)
+
+    def _map(self, domain: Domain, X: Any) -> Landmarks:
+        return Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
+
+    def _net(self, domain: Domain, X: Any, budget: Budget) -> Any:
+        """Return the net: a lattice if its size is given, nothing where the ball itself can be drawn from."""
+        if isinstance(domain.kernel, Linear) and not budget.is_pure:
+            return None
+        if isinstance(self.landmarks, int) and not isinstance(self.landmarks, bool) and domain.kernel.vectors:
+            return lattice(domain.width, domain.norm, self.landmarks)
+        return landmarks_given(self.landmarks, X, domain)
+
+    def _keep(self, domain: Domain, found: Released) -> None:
+        self.domain_ = domain
+        self.model_ = found.model
+        self.alpha_ = found.alpha
+        self.release_ = found.release
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self, "model_")
+        records = validated(self, X, reset=False) if self.domain_.kernel.vectors else list(X)
+        return self.model_.scores(records)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

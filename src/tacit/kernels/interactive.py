@@ -1,0 +1,199 @@
+"""Answers on demand from a secret kernel model: the trusted learner of the interactive setting."""
+
+import os
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.erm.fitting import needed_budget
+from tacit.errors import InvalidParameter
+from tacit.kernels.domain import Domain
+from tacit.kernels.fitting import (
+    CLASSIFICATION,
+    LOSSES,
+    Alpha,
+    Certified,
+    certified_model,
+    loss_and_alpha,
+    needed_kernel,
+    read_points,
+    read_records,
+    read_targets,
+)
+from tacit.kernels.kernel import Kernel, size_of
+from tacit.kernels.landmarks import Landmarks, landmarks_given
+from tacit.kernels.memory import FileMemory, Memory, ProcessMemory, check_new
+from tacit.kernels.pinp import Pinp, PinpPath
+from tacit.kernels.session import Answers, Session
+from tacit.kernels.tellers import PinpTeller
+from tacit.mechanisms.process import GaussianProcess, Path
+from tacit.release import Release, release
+
+__all__ = ["InteractiveKernelPredictor"]
+
+_MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
+
+
+@final
+class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
+    """A kernel model that stays with the learner and answers points with noise, in any order and number.
+
+    Guarantee: all answers together are (epsilon, delta)-private for replace-one neighbours, charged once by `fit`.
+    Assumes: public are n, the number of features, `data_norm`, the kernel with its bound, the ridge, and the classes or
+    `target_range`; the kernel is positive semi-definite; answers are given by copies that share one memory.
+    Reference: tacit/kernels/interactive.md, tacit/mechanisms/process.md, tacit/kernels/pinp.md.
+
+    Parameters
+    ----------
+    kernel : a kernel, e.g. RBF(1.0) or Polynomial(3, constant=1.0); add a number for an intercept.
+    epsilon, delta : the budget of the fit and of all its answers; delta must be above 0.
+    method : "gaussian-process" (any number of points, the default) or "pinp".
+    constants : for PINP, "certified", or "published" for those of the paper.
+    loss : "logistic", "huber" or "hinge" for two classes; "squared" or "absolute" (Huber's) for numbers.
+    alpha : the ridge; "auto" chooses it from public quantities.
+    landmarks : public points (or their number): the model is restricted to their span. Needed from 20,001 records on.
+    queries, failure : for PINP, how many answers its error bound is for, and how often it may fail.
+    state : the path of a new file that keeps what was answered, so that copies and restarts go on together; that file,
+        and a pickle of the predictor, are then as secret as the records. Without it answers live in this process, and a
+        pickle, which holds nothing secret, can repeat them and extrapolate, not draw new ones.
+    data_norm, classes, target_range, ledger, random_state : as for tacit's other estimators.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        method: Literal["gaussian-process", "pinp"] = "gaussian-process",
+        constants: Literal["certified", "published"] = "certified",
+        loss: str = "logistic",
+        alpha: Alpha = "auto",
+        data_norm: float | None = None,
+        landmarks: Any = None,
+        queries: int = 10_000,
+        failure: float = 0.05,
+        classes: ArrayLike | None = None,
+        target_range: tuple[float, float] | None = None,
+        state: str | os.PathLike[str] | None = None,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.constants = constants
+        self.loss = loss
+        self.alpha = alpha
+        self.data_norm = data_norm
+        self.landmarks = landmarks
+        self.queries = queries
+        self.failure = failure
+        self.classes = classes
+        self.target_range = target_range
+        self.state = state
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the secret model and charge for all its answers; none is given yet."""
+        budget = self._checked_budget()
+        regression = self.loss not in CLASSIFICATION
+        domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)
+        targets = read_targets(labels, self.classes, self.target_range, regression)
+        loss, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
+        mapped = self._map(domain, X)
+        if self.state is not None:
+            check_new(self.state)
+        certified = certified_model(domain, records, targets.values, loss, alpha, mapped)
+        law = self._law(budget, certified)
+        public = (*law.public, f"kernel {type(domain.kernel).__name__}", f"alpha={alpha:.6g}", targets.assumed)
+        label = type(self).__name__
+        found: Release[Path | PinpPath] = release(
+            law, certified.model, label=label, ledger=self.ledger, random_state=self.random_state, public=public
+        )
+        memory: Memory = ProcessMemory()
+        if self.state is not None:
+            memory = FileMemory.create(self.state, found.value.mark)
+        self._session = Session(
+            certified.domain, law, found.value.secret, found.value.mark, certified.size, memory
+        )  # fmt: skip
+        self._domain, self._mapped, self._targets = domain, mapped, (targets.middle, targets.scale)
+        self.classes_ = targets.classes
+        self.alpha_ = alpha
+        self.release_ = found.map(lambda _: "answers on demand")
+        return self
+
+    def _map(self, domain: Domain, X: Any) -> Landmarks | None:
+        return None if self.landmarks is None else Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
+
+    def _checked_budget(self) -> Budget:
+        budget = needed_budget(self.epsilon, self.delta)
+        if budget is None:
+            raise InvalidParameter("an interactive predictor needs a finite epsilon.")
+        if self.method not in ("gaussian-process", "pinp"):
+            raise InvalidParameter(f"method must be 'gaussian-process' or 'pinp', got {self.method!r}.")
+        if self.loss not in LOSSES:
+            raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}.")
+        if self.constants not in ("certified", "published"):
+            raise InvalidParameter(f"constants must be 'certified' or 'published', got {self.constants!r}.")
+        if budget.is_pure:
+            raise InvalidParameter(
+                "answers on demand need delta > 0, got 0. Give a delta well below 1/n, or use PrivateKernelClassifier."
+            )
+        return budget
+
+    def _law(self, budget: Budget, certified: Certified) -> GaussianProcess | Pinp:
+        square = certified.domain.square
+        if self.method == "pinp":
+            return Pinp(
+                budget, certified.sensitivity, square, certified.value_error, certified.size, self.queries,
+                self.failure, self.constants == "published",
+            )  # fmt: skip
+        refusal = InvalidParameter(f"{budget} is too small to certify any answers.")
+        for most in _MOST_POINTS:
+            try:
+                return GaussianProcess(
+                    budget, certified.sensitivity, square, certified.domain.accuracy, certified.value_error,
+                    certified.reach, most,
+                )  # fmt: skip
+            except InvalidParameter as error:
+                # Fewer points may still be certified, whatever was in the way: all of it is public.
+                refusal = error
+        raise refusal
+
+    def answer(self, Z: Any) -> Answers:
+        """Return noisy values of the model at points, with their error bars; a point asked again keeps its answer."""
+        check_is_fitted(self, "release_")
+        points = read_points(self, self._domain, Z)
+        if self._mapped is not None:
+            points = self._session_points(points)
+        found = self._session.ask(points)
+        middle, scale = self._targets
+        return Answers(
+            found.values * scale + middle, found.standard_deviation * scale, found.error * scale, found.guaranteed
+        )
+
+    def _session_points(self, points: Any) -> Any:
+        assert self._mapped is not None
+        # One by one, so that a point's coordinates do not depend on what else is asked with it.
+        rows = [self._mapped.features(points[place : place + 1]) for place in range(size_of(points))]
+        return self._mapped.inner_domain.clipped(np.concatenate(rows).astype(np.float64))
+
+    def predict(self, Z: Any) -> Any:
+        """Return the likelier class, or the number, that the answers say; asks like `answer`."""
+        values = self.answer(Z).values
+        return values if self.classes_ is None else self.classes_[(values > 0).astype(np.intp)]
+
+    @property
+    def updates_left_(self) -> int | None:
+        """How many corrections PINP has left; None for the Gaussian process, which needs none."""
+        check_is_fitted(self, "release_")
+        teller = self._session.teller
+        return teller.left if isinstance(teller, PinpTeller) else None

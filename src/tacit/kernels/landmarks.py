@@ -1,0 +1,133 @@
+"""Public points as coordinates: the features of a record within the span of the landmarks' features.
+
+u(x) = E^(-1/2) V^T k_Z(x) for K_ZZ = V E V^T are the coordinates of phi(x) projected on span phi(Z), so |u(x)| <= R and
+a kernel model restricted to the span is a linear model of u. The map depends on public points alone; what is computed
+of u(x) is clipped to R besides, so no accuracy of the map is needed for privacy.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import issparse
+from scipy.special import ndtri
+
+from tacit.erm.crew import crew
+from tacit.errors import InvalidParameter
+from tacit.kernels.domain import Domain
+from tacit.kernels.kernel import Array, size_of
+from tacit.kernels.standard import Linear
+
+__all__ = ["Landmarks", "public_points", "public_uniform"]
+
+_CUTOFF = 1e-10
+_BLOCK = 1024
+_MANY_NUMBERS = 10**8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """The map from records to their coordinates with respect to public points."""
+
+    domain: Domain
+    points: Any
+    map: Array
+
+    @classmethod
+    def at(cls, domain: Domain, points: Any) -> "Landmarks":
+        """Build the map from landmarks, which are clipped like records."""
+        clipped = domain.clipped(points)
+        gram = domain.gram(clipped)
+        if not np.all(np.isfinite(gram)):
+            raise InvalidParameter("the kernel is not finite at the landmarks.")
+        values, vectors = eigh(gram)
+        if values[0] < -1e-8 * values[-1] or values[-1] <= 0:
+            raise InvalidParameter("the kernel's matrix at the landmarks is not positive semi-definite.")
+        kept = values > _CUTOFF * values[-1]
+        return cls(domain, clipped, np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept])))
+
+    @property
+    def count(self) -> int:
+        """How many coordinates a record has: at most one for each landmark."""
+        return int(self.map.shape[1])
+
+    @property
+    def inner_domain(self) -> Domain:
+        """The linear kernel on coordinates, which are clipped to the radius of the features they stand for."""
+        return Domain(Linear(), self.domain.radius, self.count)
+
+    def features(self, records: Any) -> NDArray[np.floating[Any]]:
+        """Return the coordinates of records, block by block; in single precision where they are very many."""
+        total = size_of(records)
+        kind = np.float32 if total * self.count > _MANY_NUMBERS else np.float64
+        found = np.empty((total, self.count), dtype=kind)
+
+        def work(bounds: tuple[int, int]) -> None:
+            part = self.domain.clipped(records[slice(*bounds)])
+            found[slice(*bounds)] = self.domain.kernel.block(part, self.points) @ self.map
+
+        blocks = [(start, min(start + _BLOCK, total)) for start in range(0, total, _BLOCK)]
+        with crew(total * self.count if self.domain.kernel.vectors else 0) as workers:
+            workers.each(work, blocks)
+        return found
+
+    def span(self, coefficients: Array) -> Array:
+        """Return the weights of k_Z that coordinates' coefficients, one model a row, stand for."""
+        return np.asarray(coefficients @ self.map.T)
+
+
+def public_points(count: int, width: int, norm: float) -> Array:
+    """Return so many fixed points spread over the ball of this norm: the same for everyone."""
+    normal = ndtri(public_uniform(count * width)).reshape(count, width)
+    lengths = np.maximum(np.linalg.norm(normal, axis=1), 1e-300)
+    reach = public_uniform(count * (width + 1))[-count:] ** (1 / width)
+    return np.asarray(normal * (norm * reach / lengths)[:, None])
+
+
+def public_uniform(count: int) -> Array:
+    """Return fixed numbers in (0, 1) that look random, the same for everyone: no secret, and no noise.
+
+    Steele, Lea and Flood 2014 (SplitMix), counted from zero.
+    """
+    with np.errstate(over="ignore"):
+        state = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed = state ^ (state >> np.uint64(31))
+    return np.asarray((mixed >> np.uint64(12)).astype(np.float64) * 2.0**-52 + 2.0**-53)
+
+
+def landmarks_given(landmarks: object, records: object, domain: Domain) -> Any:
+    """Return the landmarks that a user gave; refuse the training records themselves.
+
+    Only what shows without a look at values is refused: that rows coincide is a secret of the training set.
+    """
+    if isinstance(landmarks, int | np.integer) and not isinstance(landmarks, bool):
+        if not 1 <= landmarks <= 10**5 or not domain.kernel.vectors:
+            raise InvalidParameter("landmarks must be public points, or a number of them from 1 to 100000 for vectors.")
+        return public_points(int(landmarks), domain.width, domain.norm)
+    if landmarks is None or isinstance(landmarks, bool | float | str):
+        raise InvalidParameter("landmarks must be public points like the records, or a number of points to spread.")
+    if landmarks is records or _share_memory(landmarks, records):
+        raise InvalidParameter("landmarks must be public points, got the training records themselves.")
+    if not domain.kernel.vectors:
+        return landmarks
+    points: Any = landmarks if issparse(landmarks) else np.asarray(landmarks)
+    if points.ndim != 2 or points.shape[0] == 0 or points.dtype.kind not in "fiub":
+        raise InvalidParameter("landmarks must be a table of numbers with at least one row.")
+    if points.shape[1] != domain.width:
+        raise InvalidParameter(f"landmarks must have {domain.width} columns like the records, got {points.shape[1]}.")
+    entries = points.data if issparse(points) else points
+    if not np.all(np.isfinite(entries)):
+        raise InvalidParameter("landmarks must be finite numbers.")
+    return points.astype(np.float64)
+
+
+def _share_memory(first: object, second: object) -> bool:
+    if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
+        return False
+    return bool(np.may_share_memory(first, second)) and math.prod(first.shape) > 0

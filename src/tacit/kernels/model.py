@@ -1,0 +1,56 @@
+"""A fitted kernel model as a secret function: its values, and how accurately they are computed."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tacit.erm.exact import CompensatedSum
+from tacit.kernels.domain import Domain
+from tacit.kernels.kernel import Array, growth, size_of
+
+__all__ = ["KernelModel", "LinearModel"]
+
+_BLOCK = 256
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """z -> sum_i weight_i K(x_i, z) over training records: a secret."""
+
+    domain: Domain
+    records: Any
+    weights: Array
+
+    def values(self, points: Any) -> Array:
+        """Return the value at every point, summed block by block with compensation."""
+        kept = np.flatnonzero(self.weights)
+        total = CompensatedSum()
+        total.add(np.zeros(size_of(points)))
+        for start in range(0, len(kept), _BLOCK):
+            part = kept[start : start + _BLOCK]
+            chosen = self.records[part] if hasattr(self.records, "shape") else [self.records[i] for i in part]
+            total.add(self.domain.kernel.block(points, chosen) @ self.weights[part])
+        return total.result()
+
+    def accuracy(self, mass: float) -> float:
+        """Bound the error of a computed value when the sizes of the weights sum to at most `mass`."""
+        return (self.domain.accuracy + growth(_BLOCK + 8) * self.domain.square) * mass
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """u -> coefficient . u over features of clipped norm: a secret."""
+
+    domain: Domain
+    coefficient: Array
+
+    def values(self, points: Any) -> Array:
+        """Return the value at every point."""
+        return np.asarray(points @ self.coefficient)
+
+    def accuracy(self, size: float) -> float:
+        """Bound the error of a computed value when the coefficient's norm is at most `size`."""
+        return growth(len(self.coefficient) + 4) * self.domain.radius * size

@@ -1,0 +1,118 @@
+"""One conversation with a predictor: the same point gets the same answer, in every copy and after every restart."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tacit.kernels.domain import Domain
+from tacit.kernels.kernel import Array, size_of
+from tacit.kernels.memory import Entry, Memory, ProcessMemory
+from tacit.kernels.pinp import Pinp
+from tacit.kernels.tellers import PinpTeller, ProcessTeller, Secret, Teller, decoded, encoded
+from tacit.mechanisms.process import GaussianProcess
+
+__all__ = ["Answers", "Session"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Values with their error bars, one for each point asked about.
+
+    `standard_deviation` is that of the noise (not a number for PINP, whose noise has no one law). `error` is what the
+    answer's distance to the exact model stays below: for a Gaussian process in 95 of 100 cases each, for PINP for all
+    answers together with the probability asked for. Where `guaranteed` is False no noise was left to draw: the value
+    follows from earlier answers and `error` is what is known of it.
+    """
+
+    values: Array
+    standard_deviation: Array
+    error: Array
+    guaranteed: Array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@final
+class Session:
+    """Answers points through a memory that all copies share."""
+
+    def __init__(
+        self, domain: Domain, law: GaussianProcess | Pinp, secret: Secret, mark: str, size: float, memory: Memory
+    ) -> None:
+        self._parts = (domain, law, secret, mark, size, memory)
+        self._domain, self._memory = domain, memory
+        self._reset()
+
+    def _reset(self) -> None:
+        domain, law, secret, mark, size, _ = self._parts
+        kind = ProcessTeller if isinstance(law, GaussianProcess) else PinpTeller
+        self.teller: Teller = kind(domain, law, secret, mark, size)  # type: ignore[arg-type]
+        self._known: dict[bytes, Array] = {}
+
+    def __deepcopy__(self, _: dict[int, Any]) -> "Session":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the secret, and without the noise that hides it, unless a file keeps copies together."""
+        domain, law, secret, mark, size, memory = self._parts
+        if isinstance(memory, ProcessMemory):
+            secret, memory = None, memory.sealed(self._public)
+        return Session, (domain, law, secret, mark, size, memory)
+
+    def _public(self, entry: Entry) -> Entry:
+        numbers = np.frombuffer(entry.numbers, dtype=np.float64)
+        return Entry(entry.point, self.teller.public_part(numbers).tobytes())
+
+    @property
+    def draws(self) -> bool:
+        """Whether this copy can draw new answers."""
+        return self._parts[2] is not None and self._memory.writable
+
+    def ask(self, points: Any) -> Answers:
+        """Answer clipped points."""
+        keys = [encoded(self._domain, point) for point in points]
+        try:
+            with self._memory.turn() as turn:
+                for entry in turn.since(len(self._known)):
+                    self._adopt(entry)
+                if self.draws:
+                    self._tell(dict(zip(keys, points, strict=True)), turn)
+        except BaseException:
+            # What was drawn but not kept for good was never seen: start again from the memory.
+            self._reset()
+            raise
+        return self._answers(keys, points)
+
+    def _adopt(self, entry: Entry) -> None:
+        numbers = np.frombuffer(entry.numbers, dtype=np.float64)
+        self.teller.adopt(decoded(self._domain, entry.point), numbers)
+        self._known[entry.point] = numbers
+
+    def _tell(self, asked: dict[bytes, Any], turn: Any) -> None:
+        waiting = [key for key in asked if key not in self._known]
+        while waiting and self.teller.room > 0:
+            points = [asked[key] for key in waiting]
+            told = self.teller.tell(np.array(points) if self._domain.kernel.vectors else points)
+            entries = [Entry(key, numbers.tobytes()) for key, numbers in zip(waiting, told, strict=False)]
+            for entry in entries:
+                self._adopt(entry)
+            turn.append(entries)
+            waiting = waiting[len(entries) :]
+
+    def _answers(self, keys: list[bytes], points: Any) -> Answers:
+        values, deviation, error = (np.empty(size_of(points)) for _ in range(3))
+        known = np.array([key in self._known for key in keys])
+        values[known] = [self._known[key][0] for key in keys if key in self._known]
+        for place, chosen in ((True, np.flatnonzero(known)), (False, np.flatnonzero(~known))):
+            if not len(chosen):
+                continue
+            part = points[chosen] if self._domain.kernel.vectors else [points[index] for index in chosen]
+            if place:
+                deviation[chosen], error[chosen] = self.teller.bars(part)
+            else:
+                values[chosen], error[chosen] = self.teller.public(part)
+                deviation[chosen] = np.nan
+        return Answers(values, deviation, error, known)

@@ -1,0 +1,37 @@
+"""The auditor notices kernel learners that add too little noise, and leaves honest ones alone."""
+
+import pytest
+
+from tacit.audit import Question, Verdict, audit, case
+from tacit.kernels.pinp import Pinp
+
+pytestmark = pytest.mark.stats
+
+
+def test_a_process_with_too_little_noise_is_refuted():
+    """Noise made for epsilon 30 does not keep a claim of 1 (power above 1 - 1e-6)."""
+    weak = case("InteractiveKernelPredictor", Question(30.0, 1e-5))
+    report = audit(
+        weak.mechanism, weak.first, weak.second, epsilon=1.0, delta=1e-5, plays=300, weapons=weak.weapons[:1]
+    )
+    assert report.verdict is Verdict.REFUTED
+
+
+def test_pinp_with_too_little_noise_is_refuted(monkeypatch):
+    """Comparisons at 150 times their epsilon show in the transcripts (power above 1 - 1e-6)."""
+    honest = Pinp.each.func
+
+    def weak(self):
+        return 150 * honest(self)
+
+    monkeypatch.setattr(Pinp, "each", property(weak))
+    broken = case("InteractiveKernelPredictor-pinp", Question(1.0, 1e-5))
+    report = broken.audit(plays=400)
+    assert report.verdict is Verdict.REFUTED
+
+
+def test_the_exact_delta_of_the_audited_process_is_nearly_the_claimed_one():
+    """The audited pair uses all of the sensitivity: a few hundredths less noise would exceed delta."""
+    exact = case("InteractiveKernelPredictor", Question(1.0, 1e-5)).exact
+    assert exact is not None
+    assert 0.5e-5 < exact.delta <= 1e-5

@@ -1,0 +1,150 @@
+"""The certified minimiser of kernel models, against explicit features and exact minimisers."""
+
+import numpy as np
+import pytest
+
+from tacit.erm import Hinge, HuberHinge, HuberRegression, Logistic, Objective, Rows, Squared, smallest_tolerance, solve
+from tacit.errors import InvalidParameter
+from tacit.kernels import RBF, FunctionKernel, Linear, Polynomial
+from tacit.kernels.domain import Domain
+from tacit.kernels.fitting import certified_linear, certified_model, size_bound
+from tacit.kernels.minimise import (
+    LARGEST_COUNT,
+    KernelProblem,
+    _distance_by_gap,
+    _gradient_norm,
+    minimise,
+    tolerance_for,
+)
+
+GENERATOR = np.random.default_rng(3)
+COUNT, WIDTH = 120, 4
+X = GENERATOR.normal(size=(COUNT, WIDTH))
+X /= np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True))
+Y = np.where(X[:, 0] * X[:, 1] + 0.05 * GENERATOR.normal(size=COUNT) > 0, 1.0, -1.0)
+LOSSES = {
+    "logistic": Logistic(),
+    "huber": HuberHinge(0.5),
+    "hinge": Hinge(),
+    "squared": Squared(1.0, 20.0),
+    "absolute": HuberRegression(1.0, 1.0),
+}
+EVERY = pytest.mark.parametrize("name", LOSSES)
+
+
+def _quadratic_features(rows):
+    """The features of (x.z + 1)^2: all products of pairs of (1, x)."""
+    longer = np.column_stack([np.ones(len(rows)), rows])
+    return np.einsum("ij,ik->ijk", longer, longer).reshape(len(rows), -1)
+
+
+@EVERY
+@pytest.mark.parametrize("alpha", [1e-1, 1e-3])
+def test_the_distance_to_the_linear_solver_is_within_both_certificates(name, alpha):
+    """With a kernel whose features can be written down, the linear solver's exact minimiser is as near as certified."""
+    domain, loss = Domain(Polynomial(2), 1.0, WIDTH), LOSSES[name]
+    tolerance = tolerance_for(domain, COUNT, loss, alpha)
+    weights = minimise(KernelProblem.of(domain, X, Y, loss, alpha), tolerance)
+    features = _quadratic_features(X)
+    objective = Objective(Rows.clipped(features, domain.radius), Y, loss, alpha)
+    exact = solve(objective, 2 * smallest_tolerance(objective))
+    distance = np.linalg.norm(features.T @ weights - exact.coefficient)
+    assert distance <= tolerance / alpha + exact.distance
+    assert np.abs(weights).sum() <= 1.001 * loss.lipschitz / alpha
+
+
+@EVERY
+def test_the_certificate_is_no_smaller_than_the_true_distance(name):
+    """Weights moved away from the minimiser are certified no nearer than they are."""
+    domain, loss, alpha = Domain(RBF(2.0), 1.0, WIDTH), LOSSES[name], 0.01
+    problem = KernelProblem.of(domain, X, Y, loss, alpha)
+    best = minimise(problem, tolerance_for(domain, COUNT, loss, alpha))
+    for scale in (1e-4, 1e-2, 1.0):
+        step = GENERATOR.normal(size=COUNT) * scale / (COUNT * alpha)
+        moved = np.clip(Y * (best + step), 0.0, 1 / (COUNT * alpha)) * Y if name == "hinge" else best + step
+        true = float(np.sqrt((moved - best) @ problem.gram @ (moved - best)))
+        bound = _distance_by_gap(problem, moved) if name == "hinge" else _gradient_norm(problem, moved) / alpha
+        assert bound >= true * (1 - 1e-3) - tolerance_for(domain, COUNT, loss, alpha) / alpha
+
+
+def test_a_kernel_that_is_computed_badly_is_solved_less_well():
+    """The tolerance includes the kernel's declared error, and grows with it."""
+    good, bad = (FunctionKernel(lambda x, z: float(x @ z), 1.0, vectors=True, error=e) for e in (1e-15, 1e-10))
+    tolerances = [tolerance_for(Domain(kernel, 1.0, WIDTH), 10_000, Logistic(), 1e-5) for kernel in (good, bad)]
+    assert tolerances[1] > 10 * tolerances[0]
+
+
+def test_the_tolerance_is_a_small_part_of_the_sensitivity():
+    """At usual sizes the solver adds a thousandth to the sensitivity, a fortieth for the hinge."""
+    domain = Domain(RBF(1.0), 1.0, 10)
+    for name, part in (("logistic", 1e-3), ("hinge", 2.5e-2)):
+        assert tolerance_for(domain, 10_000, LOSSES[name], 1e-2) <= part * domain.radius / 10_000 * 1.0001
+
+
+def test_neighbours_differ_by_no_more_than_the_sensitivity():
+    """Over replaced records the computed models move by less than stated, and by more than a quarter of it."""
+    domain, alpha = Domain(RBF(4.0), 1.0, 1), 0.5
+    base = np.linspace(-1, 1, 12)[:, None]
+    worst = 0.0
+    for label in (1.0, -1.0):
+        first, second = base.copy(), base.copy()
+        labels = np.ones(12)
+        labels[0] = label
+        second[0], other = -base[0], np.ones(12)
+        other[0] = -label
+        one = certified_model(domain, first, labels, Hinge(), alpha, None)
+        two = certified_model(domain, second, other, Hinge(), alpha, None)
+        both = np.vstack([one.model.records, two.model.records])
+        step = np.concatenate([one.model.weights, -two.model.weights])
+        worst = max(worst, float(np.sqrt(step @ domain.gram(both) @ step)))
+        assert worst <= one.sensitivity
+    assert worst >= one.sensitivity / 4
+
+
+def test_the_linear_and_the_kernel_path_agree():
+    """The linear kernel by its matrix and by its coefficient give the same values."""
+    domain = Domain(Linear(), 1.0, WIDTH)
+    one = certified_model(domain, X, Y, Logistic(), 0.01, None)
+    two = certified_linear(domain, X, Y, Logistic(), 0.01)
+    assert np.allclose(one.model.values(X), two.model.values(X), atol=1e-4)
+    assert two.sensitivity == pytest.approx(2 / (COUNT * 0.01), rel=2e-3)
+    assert np.linalg.norm(two.model.coefficient) <= size_bound(Logistic(), 1.0, 0.01)
+
+
+def test_too_many_records_are_sent_to_landmarks():
+    """Beyond the largest number the matrix is not even built."""
+    with pytest.raises(InvalidParameter, match="landmarks"):
+        KernelProblem.of(Domain(Linear(), 1.0, 1), np.zeros((LARGEST_COUNT + 1, 1)), [], Logistic(), 1.0)
+
+
+def test_functions_that_are_no_kernels_are_refused():
+    """An indefinite function of vectors is noticed on the records' matrix."""
+    kernel = FunctionKernel(lambda x, z: 1.0 - float(np.sum((x - z) ** 2)), 1.0, vectors=True)
+    with pytest.raises(InvalidParameter, match="positive semi-definite"):
+        KernelProblem.of(Domain(kernel, 1.0, WIDTH), X, Y, Logistic(), 0.1)
+
+
+def test_functions_that_are_not_symmetric_are_refused():
+    """K(x, z) and K(z, x) must be the same."""
+    kernel = FunctionKernel(lambda x, z: 1.0 + 0.01 * float(x[0]), 1.1, vectors=True)
+    with pytest.raises(InvalidParameter, match="symmetric"):
+        KernelProblem.of(Domain(kernel, 1.0, WIDTH), X, Y, Logistic(), 0.1)
+
+
+def test_sums_with_a_function_are_looked_at_too():
+    """Adding a constant to a function that is no kernel does not hide it."""
+    kernel = FunctionKernel(lambda x, z: 1.0 - float(np.sum((x - z) ** 2)), 1.0, vectors=True) + 0.01
+    assert not kernel.proven
+    with pytest.raises(InvalidParameter, match="positive semi-definite"):
+        KernelProblem.of(Domain(kernel, 1.0, WIDTH), X, Y, Logistic(), 0.1)
+
+
+def test_thousands_of_records_are_solved_by_conjugate_gradients():
+    """Above the direct limit the same certificate is reached."""
+    rows = GENERATOR.normal(size=(2_600, 3))
+    rows /= np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
+    labels = np.where(rows[:, 0] > 0, 1.0, -1.0)
+    domain = Domain(RBF(1.0), 1.0, 3)
+    problem = KernelProblem.of(domain, rows, labels, Logistic(), 0.02)
+    tolerance = tolerance_for(domain, len(rows), Logistic(), 0.02)
+    assert _gradient_norm(problem, minimise(problem, tolerance)) <= tolerance

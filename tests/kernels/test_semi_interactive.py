@@ -1,0 +1,109 @@
+"""TDDL: the account of Laplace answers, their noise, and the fit to them."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from dp_accounting.dp_event import LaplaceDpEvent, SelfComposedDpEvent
+from scipy import stats
+
+from statistical import FALSE_ALARM, sample_size
+from tacit.accounting import cost, satisfies
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+from tacit.kernels import RBF
+from tacit.kernels.domain import Domain
+from tacit.kernels.semi_interactive import LaplaceAnswers, answer_epsilon, fitted_weights
+from tacit.noise import SystemEntropy
+
+GENERATOR = np.random.default_rng(29)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("count", [1, 10, 100, 3000])
+def test_all_answers_together_keep_the_budget(epsilon, count):
+    """An independent account (privacy-loss distributions) of so many Laplace answers is within epsilon at delta."""
+    each = answer_epsilon(Budget(epsilon, 1e-6), count)
+    together = cost(SelfComposedDpEvent(LaplaceDpEvent(1 / each), count), delta=1e-6)
+    assert together.epsilon <= epsilon * (1 + 1e-9)
+    assert together.epsilon >= 0.5 * epsilon
+    wrong = cost(SelfComposedDpEvent(LaplaceDpEvent(1 / (2.2 * each)), count), delta=1e-6)
+    assert wrong.epsilon > epsilon
+
+
+def test_pure_answers_add_up():
+    """Without a delta the epsilons of answers sum to the budget, never more."""
+    for count in (1, 7, 1000):
+        each = answer_epsilon(Budget(0.3), count)
+        assert Fraction(each) * count <= Fraction(3, 10)
+        assert each * count == pytest.approx(0.3)
+
+
+def test_the_noise_is_the_known_multiple_of_the_sensitivity():
+    """At epsilon 1, delta 1e-6 and 100 answers the scale is 54.4 sensitivities (527.5 at epsilon 0.1)."""
+    assert LaplaceAnswers(Budget(1, 1e-6), 1.0, 100).scale == pytest.approx(54.4, abs=0.1)
+    assert LaplaceAnswers(Budget(0.1, 1e-6), 1.0, 100).scale == pytest.approx(527.5, abs=0.5)
+
+
+@pytest.mark.stats
+def test_answers_have_laplace_noise_of_that_scale():
+    """Sizes add up to a Gamma number (false alarm 1e-9); the twin with 10 % less noise is rejected."""
+    count = sample_size(6_000)
+    law = LaplaceAnswers(Budget(1, 1e-6), 0.1, count)
+    noise = law.randomise(np.zeros(count), SystemEntropy())
+    total = float(np.abs(noise).sum()) / law.scale
+    low, high = stats.gamma.ppf(FALSE_ALARM / 2, count), stats.gamma.isf(FALSE_ALARM / 2, count)
+    assert low <= total <= high
+    assert 0.9 * total < low
+    assert np.all((noise / law.grid) % 1 == 0)
+
+
+def test_the_event_keeps_the_budget():
+    """Pure budgets stay pure, and events keep what was asked for."""
+    for budget in (Budget(0.7), Budget(0.7, 1e-6)):
+        law = LaplaceAnswers(budget, 1.0, 30)
+        assert satisfies(law.event, budget)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"count": 0}, {"sensitivity": 0.0}, {"budget": Budget(0)}, {"budget": Budget(1e-13)}]
+)
+def test_what_cannot_be_certified_is_refused(changes):
+    """Nothing is released for no answers, no sensitivity or no budget."""
+    with pytest.raises(InvalidParameter):
+        LaplaceAnswers(**{"budget": Budget(1), "sensitivity": 1.0, "count": 5, **changes})
+
+
+@pytest.mark.parametrize("value", [np.ones(4), [np.nan] * 5, "answers"])
+def test_other_values_are_refused(value):
+    """Another number of values, or values that are no numbers."""
+    with pytest.raises(InvalidParameter):
+        LaplaceAnswers(Budget(1), 1.0, 5).check(value)
+
+
+@pytest.mark.parametrize("matched", [None, 1e-6])
+def test_the_fit_interpolates_exact_answers_and_respects_its_size(matched):
+    """Answers of a model in the span are met if its norm is allowed; otherwise the norm is what is allowed."""
+    domain = Domain(RBF(0.5), 1.0, 2)
+    points = domain.clipped(GENERATOR.normal(size=(12, 2)))
+    gram = domain.gram(points)
+    weights = GENERATOR.normal(size=12)
+    size = math.sqrt(weights @ gram @ weights)
+    found = fitted_weights(gram, gram @ weights, 2 * size, matched)
+    assert np.allclose(gram @ found, gram @ weights, atol=1e-3)
+    smaller = fitted_weights(gram, gram @ weights, size / 3, matched)
+    assert math.sqrt(smaller @ gram @ smaller) == pytest.approx(size / 3, rel=1e-6)
+
+
+def test_the_fit_within_a_size_is_the_best_within_it():
+    """No other weights of that norm have a smaller sum of squares."""
+    domain = Domain(RBF(1.0), 1.0, 2)
+    gram = domain.gram(domain.clipped(GENERATOR.normal(size=(6, 2))))
+    answers = GENERATOR.normal(size=6)
+    found = fitted_weights(gram, answers, 0.5)
+    best = float(np.sum((gram @ found - answers) ** 2))
+    for _ in range(300):
+        other = found + 0.3 * GENERATOR.normal(size=6)
+        other *= min(1, 0.5 / math.sqrt(other @ gram @ other))
+        assert float(np.sum((gram @ other - answers) ** 2)) >= best - 1e-9
