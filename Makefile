@@ -10,7 +10,7 @@ help: ## what can be made
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[cli,postgres]' \
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[cli,postgres,sql,spark]' \
 	  --requirement requirements-dev.txt
 	@touch $@
 
@@ -36,6 +36,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/speed_peers.py
 	$(BIN)/python benchmarks/default_ridge.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/queries_scale.py
 
 docs: .venv/installed ## the documentation as pages in site/
 	$(BIN)/mkdocs build --strict --quiet

@@ -40,6 +40,17 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
         assert CliRunner().invoke(app, command.split()[1:]).exit_code == 0, command
 
 
+def test_the_page_on_statistical_queries_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """Its Python runs in one go, and what is asked again costs nothing."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "statistical-queries.md", "python"):
+            exec(block, names)
+    assert "epsilon=0, delta=0" in printed.getvalue().splitlines()
+    assert "Gaussian noise" in printed.getvalue()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_file_that_a_page_points_to_exists(page):
     """Relative links and file names in the documentation lead somewhere."""

@@ -11,18 +11,30 @@ from tacit.data.schema import Schema
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
 from tacit.erm.regression import PrivateLinearRegression
+from tacit.kernels.classification import PrivateKernelClassifier
+from tacit.kernels.interactive import InteractiveKernelPredictor
+from tacit.kernels.regression import PrivateKernelRegressor
+from tacit.queries.conjunction import ConjunctionClassifier
+from tacit.queries.oracle import StatisticalOracle
+from tacit.queries.query import StatisticalQuery
 from tacit.release import Release, release
 
 __all__ = [
     "Budget",
+    "ConjunctionClassifier",
+    "InteractiveKernelPredictor",
     "Ledger",
     "PrivateERM",
+    "PrivateKernelClassifier",
+    "PrivateKernelRegressor",
     "PrivateLinearRegression",
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PublicEncoder",
     "Release",
     "Schema",
+    "StatisticalOracle",
+    "StatisticalQuery",
     "release",
 ]
 

@@ -4,6 +4,7 @@
     ├── InvalidParameter (also ValueError)      a declared, public quantity makes no sense
     ├── UnsupportedEvent (also TypeError)       an event that no accountant here can price soundly
     ├── BudgetExceeded                          a spend does not fit into what is left
+    ├── QueryFailed                             an engine failed after the charge; nothing was answered
     └── LedgerError
         ├── LedgerMissing                       no ledger at that address
         ├── LedgerExists                        an account of that name is already there
@@ -26,6 +27,7 @@ __all__ = [
     "LedgerForeign",
     "LedgerMissing",
     "LedgerVersion",
+    "QueryFailed",
     "TacitError",
     "UnsupportedEvent",
 ]
@@ -45,6 +47,10 @@ class UnsupportedEvent(TacitError, TypeError):
 
 class BudgetExceeded(TacitError):
     """A spend does not fit into what is left of a budget; nothing was charged."""
+
+
+class QueryFailed(TacitError):
+    """An engine failed after the charge; nothing was answered, and why is not told, as it may depend on records."""
 
 
 class LedgerError(TacitError):

@@ -39,10 +39,12 @@ __all__ = [
     "laplace",
     "permutation",
     "power_of_two_below",
+    "public_stream",
     "source_for",
     "spherical",
     "spherical_error",
     "uniform",
+    "unique_name",
 ]
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -111,6 +113,16 @@ def source_for(random_state: object) -> Source:
         "random_state must be None for a private release, or a seed (an integer >= 0) for a rehearsal, "
         f"got {random_state!r}."
     )
+
+
+def public_stream(number: int, size: int) -> Floats:
+    """Return numbers in [0, 1) that are always the same: for made-up rows and starting points, never for noise."""
+    return np.random.default_rng(number).random(size)
+
+
+def unique_name() -> str:
+    """Return a name that no other call returns; it says nothing about any record."""
+    return os.urandom(16).hex()
 
 
 def power_of_two_below(value: float) -> float:

@@ -108,6 +108,16 @@ class Ledger:
         return self._name
 
     @property
+    def store(self) -> Store:
+        """The database the account is kept in."""
+        return self._store
+
+    @property
+    def path(self) -> Path:
+        """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
+        return self._path
+
+    @property
     def address(self) -> str:
         """Where the account is kept, without any password."""
         return str(self._store)

@@ -1,4 +1,4 @@
-"""Where accounts are kept: three tables in SQLite or PostgreSQL, one writer at a time, durable commits.
+"""Where accounts are kept: four tables in SQLite or PostgreSQL, one writer at a time, durable commits.
 
 Nothing is cached across calls but an address: each call opens a connection of its own, so a store may be
 forked, threaded, copied and pickled freely.
@@ -25,7 +25,7 @@ from tacit.errors import (
     LedgerVersion,
 )
 
-__all__ = ["ACCOUNT", "ENTRY", "VERSION", "Store"]
+__all__ = ["ACCOUNT", "ANSWER", "ENTRY", "VERSION", "Store"]
 
 VERSION = 1
 _WAIT_SECONDS = 60
@@ -64,6 +64,14 @@ ENTRY = sa.Table(
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
+)
+# Answers already paid for, by question; what is in here is public, and losing it only costs money.
+ANSWER = sa.Table(
+    "tacit_answer",
+    _TABLES,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("question", sa.Text, primary_key=True),
+    sa.Column("content", sa.Text, nullable=False),
 )
 
 

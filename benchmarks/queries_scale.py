@@ -1,0 +1,206 @@
+"""Twenty million records in two gibibytes: 200 statistical queries, next to plain SQL for the same averages.
+
+A folder of Parquet files with floats, integers, truth values and categories, some cells missing, is written in
+pieces and read by DuckDB with two threads, in a fresh process whose address space is limited to 2 GiB (RLIMIT_AS: what
+does not fit cannot be allocated). Half of the queries count records by a condition, half are means of a clipped
+column. `StatisticalOracle.ask_all` answers them with everything that belongs to it: it checks the queries, plans,
+charges a ledger, scans, adds noise and records the answers. Plain SQL is one SELECT of 200 averages over the same
+files, written in two ways (clipping by CASE, and by LEAST and GREATEST); the faster one counts. The three take turns.
+On a machine with other work, processor time is the steadier measure.
+
+    python benchmarks/queries_scale.py            # writes benchmarks/results/queries_scale.md
+    python benchmarks/queries_scale.py --quick    # a tenth of the records, nothing written
+"""
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+LIMIT = 2 * 2**30
+DEMANDED = 1.3
+REPEATS = 3
+FILES = 20
+
+
+def write(folder: Path, rows: int) -> None:
+    """Write the records, one file at a time."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for number in range(FILES):
+        rng = np.random.default_rng(number)
+        n = rows // FILES
+
+        def thinned(values: Any, rng: Any = rng, n: int = n) -> Any:
+            return pa.array(values, mask=rng.random(n) < 0.05)
+
+        table = pa.table(
+            {
+                "age": pa.array(rng.integers(18, 95, n), pa.int32()),
+                "stay": thinned(rng.exponential(6.0, n)),
+                "cost": pa.array(rng.lognormal(8.0, 1.0, n)),
+                "pressure": thinned(rng.normal(125.0, 18.0, n)),
+                "score": pa.array(rng.normal(size=n).astype(np.float32)),
+                "visits": pa.array(rng.poisson(2.0, n), pa.int64()),
+                "ward": pa.array(rng.integers(0, 12, n), pa.int8()),
+                "emergency": pa.array(rng.random(n) < 0.3),
+                "ill": pa.array(rng.random(n) < 0.12),
+                "region": pa.array(np.array(["north", "east", "south", "west"])[rng.integers(0, 4, n)]),
+            }
+        )
+        pq.write_table(table, folder / f"{number:02}.parquet", row_group_size=125_000)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One average, as a query and in two ways of plain SQL."""
+
+    query: Any
+    by_case: str
+    by_least: str
+
+
+def condition(function: Callable[[Any], Any], sql: str) -> Question:
+    from tacit.queries import StatisticalQuery
+
+    average = f"AVG(CASE WHEN {sql} THEN 1 ELSE 0 END)"
+    return Question(StatisticalQuery(function), average, average)
+
+
+def mean(column: str, low: float, high: float) -> Question:
+    from tacit.queries import StatisticalQuery
+
+    return Question(
+        StatisticalQuery(lambda t: t[column], low=low, high=high),
+        f"AVG(CASE WHEN {column} < {low} THEN {low} WHEN {column} > {high} THEN {high} ELSE {column} END)",
+        f"AVG(CASE WHEN {column} IS NOT NULL THEN LEAST(GREATEST({column}, {low}), {high}) END)",
+    )
+
+
+def questions() -> list[Question]:
+    """Return 100 conditions and 100 clipped means."""
+    found = []
+    for k in range(20):
+        days, pounds, top = 1.0 + k, 1000.0 * (k + 1), 95.0 - k
+        found += [
+            condition(lambda t, k=k: t.age > 20 + 3 * k, f"age > {20 + 3 * k}"),
+            condition(lambda t, x=days: (t.stay > x) & t.ill, f"stay > {days} AND ill"),
+            condition(
+                lambda t, x=pounds: (t.region == "north") & (t.cost < x), f"region = 'north' AND cost < {pounds}"
+            ),
+            condition(lambda t, k=k: (t.ward == k % 12) | (t.visits > k), f"ward = {k % 12} OR visits > {k}"),
+            condition(lambda t, x=k / 10: ~t.emergency & (t.score > x), f"NOT emergency AND score > {k / 10}"),
+            mean("age", 18.0, top),
+            mean("stay", 0.0, 10.0 + k),
+            mean("cost", 100.0, pounds),
+            mean("pressure", 60.0 + k, 200.0),
+            mean("visits", 0.0, 3.0 + k),
+        ]
+    return found
+
+
+def measured(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
+    """Ask in turns, inside the limit, and return times in seconds."""
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    import ibis
+
+    from tacit import Budget, Ledger
+    from tacit.queries import StatisticalOracle
+
+    asked = questions()
+    connection = ibis.duckdb.connect(threads=2, memory_limit="1GB")
+    table = connection.read_parquet(folder / "*.parquet", table_name="records", can_have_nan=True)
+    times: dict[str, list[float]] = {"oracle": [], "case": [], "least": []}
+    work: dict[str, list[float]] = {name: [] for name in times}
+    answers: list[Any] = []
+    plain: list[float] = []
+    for turn in range(repeats):
+        ledger = Ledger.create(f"sqlite:///{folder}/ledger-{turn}.db", name="scale", budget=Budget(1.0))
+        oracle = StatisticalOracle(table, n=rows, ledger=ledger)
+
+        def ask(oracle: Any = oracle) -> None:
+            answers[:] = oracle.ask_all([each.query for each in asked], epsilon=1.0, of="sample")
+
+        def select(columns: list[str]) -> None:
+            (plain[:],) = connection.con.execute(f"SELECT {', '.join(columns)} FROM records").fetchall()
+
+        runs: list[tuple[str, Callable[[], None]]] = [
+            ("oracle", ask),
+            ("case", lambda: select([each.by_case for each in asked])),
+            ("least", lambda: select([each.by_least for each in asked])),
+        ]
+        for name, run in runs[turn % 3 :] + runs[: turn % 3]:
+            start, busy = time.perf_counter(), time.process_time()
+            run()
+            times[name].append(time.perf_counter() - start)
+            work[name].append(time.process_time() - busy)
+            print(
+                f"{turn + 1}/{repeats} {name}: {times[name][-1]:.2f} s, processors {work[name][-1]:.2f} s", flush=True
+            )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        **{name: statistics.median(each) for name, each in times.items()},
+        **{f"{name} work": statistics.median(each) for name, each in work.items()},
+        "peak": peak,
+        "count": len(asked),
+    }
+
+
+def page(found: dict[str, Any], rows: int) -> str:
+    """Write the results down."""
+    plain = min(found["case"], found["least"])
+    ratio = found["oracle"] / plain
+    work = found["oracle work"] / min(found["case work"], found["least work"])
+    peak = found["peak"] / 2**20
+    each = 1000.0 / found["count"]
+    description = (__doc__ or "").split("\n\n")[1]
+    return f"""# Statistical queries at scale
+
+Made by `python benchmarks/queries_scale.py` (one process, two cores; medians of {REPEATS} runs that take turns).
+{description}
+
+| what | measured | demanded | met |
+|---|---|---|---|
+| {rows:,} records, {found["count"]} queries: peak memory | {peak:,.0f} MiB | at most 2,048 MiB | {_met(peak <= 2048)} |
+| time per query, oracle | {found["oracle"] * each:.1f} ms | | |
+| time per query, plain SQL by CASE | {found["case"] * each:.1f} ms | | |
+| time per query, plain SQL by LEAST and GREATEST | {found["least"] * each:.1f} ms | | |
+| oracle / the faster plain SQL, processor time | {work:.2f} | at most {DEMANDED} | {_met(work <= DEMANDED)} |
+| oracle / the faster plain SQL | {ratio:.2f} | at most {DEMANDED} | {_met(ratio <= DEMANDED)} |
+"""
+
+
+def _met(good: bool) -> str:
+    return "yes" if good else "**no**"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="200 queries on 20 million records in 2 GiB")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the records, nothing written")
+    quick = parser.parse_args().quick
+    rows = 2_000_000 if quick else 20_000_000
+    with tempfile.TemporaryDirectory(prefix="tacit-scale-") as name:
+        folder = Path(name)
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as processes:
+            processes.submit(write, folder, rows).result()
+            found = processes.submit(measured, folder, rows, 2 if quick else REPEATS).result()
+        text = page(found, rows)
+    print(text)
+    if not quick:
+        (RESULTS / "queries_scale.md").write_text(text, encoding="utf-8")
+    return "**no**" in text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

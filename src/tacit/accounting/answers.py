@@ -1,0 +1,45 @@
+"""Answers that were paid for once: the same question again gets the same answer, at no cost.
+
+An answer is written down after its noise was drawn, in the ledger's own database, under a digest of the question.
+If the process dies in between, the charge stands and the answer is lost: asking again costs again.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.store import ANSWER
+
+__all__ = ["question_digest", "recall", "record"]
+
+
+def question_digest(ledger: Ledger | None, facts: Sequence[Any]) -> str:
+    """Return a digest of everything that makes up a question; the part of the records is one of these things."""
+    where = [] if ledger is None else [list(step) for step in ledger.path]
+    return hashlib.sha256(json.dumps([where, list(facts)], sort_keys=True).encode()).hexdigest()
+
+
+def recall(ledger: Ledger, question: str) -> Mapping[str, Any] | None:
+    """Return what was answered to a question, or None."""
+    with ledger.store.reading() as connection:
+        if not sa.inspect(connection).has_table(ANSWER.name):
+            return None
+        content = connection.execute(
+            sa.select(ANSWER.c.content).where(ANSWER.c.account == ledger.name, ANSWER.c.question == question)
+        ).scalar()
+    return None if content is None else dict(json.loads(content))
+
+
+def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> None:
+    """Write an answer down, unless another process was first: then both were paid for, and its answer stays."""
+    with ledger.store.writing(ledger.name) as connection:
+        ANSWER.create(connection, checkfirst=True)
+        known = sa.select(ANSWER.c.question).where(ANSWER.c.account == ledger.name, ANSWER.c.question == question)
+        if connection.execute(known).first() is None:
+            connection.execute(
+                sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))
+            )

@@ -1,0 +1,60 @@
+"""Contributions in whole steps: the same few float operations in every engine, and sums that are exact.
+
+A float between 2^52 g and 2^53 g is a whole multiple of g, so adding 2^52 g to a smaller number and taking it away
+again rounds it to whole multiples of g (ties to even), without a multiplication that could underflow. n multiples
+that stay below 2^52 g together are added without any rounding, in any order.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+from tacit.queries.engine import steps_for
+
+__all__ = ["Grid", "factor_steps", "rounded", "row_shift"]
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """The range of a number, cut into whole steps.
+
+    `high` is the range's upper end, or if the width is no whole number of steps, just so much less that what lies
+    below it cannot be rounded out of the range.
+    """
+
+    low: float
+    high: float
+    width: float
+    shift: float
+
+    @classmethod
+    def over(cls, low: float, high: float, n: int) -> "Grid":
+        """Cut a range into as many steps as n records allow."""
+        width = high - low
+        step = _power_of_two_above(width / steps_for(n))
+        top = math.floor(width / step) * step
+        inside = min(high, low + top)
+        while inside - low > top:
+            inside = math.nextafter(inside, low)
+        return cls(low, inside, width, 2.0**52 * step)
+
+
+def rounded(value: Any, shift: Any) -> Any:
+    """Return a value (of arrays, or an expression) in whole steps."""
+    return (value + shift) - shift
+
+
+def factor_steps(n: int) -> float:
+    """Return how many steps a factor of a product has: a power of two, so that products have at most `steps_for`."""
+    return 2.0 ** (int(math.log2(steps_for(n))) // 2)
+
+
+def row_shift(steps: float) -> float:
+    """Return what rounds numbers between -1 and 1 to whole steps."""
+    return 1.5 * 2.0**52 / steps
+
+
+def _power_of_two_above(number: float) -> float:
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)

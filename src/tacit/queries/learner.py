@@ -1,0 +1,162 @@
+"""What classifiers from statistical queries share: the course of `fit`, `learn` and `preview`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from tacit.accounting.ledger import Ledger
+from tacit.erm.classification import known_classes
+from tacit.erm.fitting import needed_budget
+from tacit.errors import InvalidParameter
+from tacit.queries.arrays import ArrayEngine
+from tacit.queries.engine import Engine
+from tacit.queries.inquiry import Inquiry, Round, planned
+from tacit.queries.oracle import StatisticalOracle
+from tacit.queries.plan import Plan, checked_noise_rate
+from tacit.queries.query import Histogram, Query, RowSums
+
+__all__ = ["OracleClassifier", "as_number"]
+
+
+class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """The common course of `fit` and `learn`; what is asked, and what is made of it, each learner says."""
+
+    epsilon: float | None
+    delta: float
+    confidence: float
+    noise_rate: float
+    classes: ArrayLike | None
+    ledger: Ledger | None
+    random_state: object
+
+    most_classes: float = np.inf
+
+    @abstractmethod
+    def _rows(self, X: Any, **checks: Any) -> Any:
+        """Return X (and y, if it is among the checks) as the matrix to ask about."""
+
+    @abstractmethod
+    def _rounds(self, n: int, names: tuple[str, ...], labels: tuple[Any, ...]) -> list[Round]:
+        """Return the most that is asked of n records, round by round, by public facts alone."""
+
+    @abstractmethod
+    def _study(self, inquiry: Inquiry, names: tuple[str, ...], *, encoded: bool) -> None:
+        """Ask about the named columns and keep the model; `encoded` says that `_rows` made them."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from arrays or a data frame in memory, charging the ledger once."""
+        budget = needed_budget(self.epsilon, self.delta)
+        rows, labels = self._rows(X, y=y)
+        check_classification_targets(labels)
+        classes, indices, assumed = known_classes(self._declared_classes(), labels, self.most_classes)
+        self._check_rate(len(classes))
+        engine = ArrayEngine(rows, indices, labels=(0, 1))
+        inquiry = Inquiry.of_records(
+            engine,
+            budget,
+            ledger=self.ledger,
+            random_state=self.random_state,
+            labels=tuple(range(len(classes))),
+            **self._manner(),
+        )
+        self.classes_ = classes
+        return self._learned(inquiry, engine.names[:-1], assumed, encoded=True)
+
+    def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
+        """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label.
+
+        `classes` must be declared if they are not the oracle's two labels.
+        """
+        budget = needed_budget(self.epsilon, self.delta)
+        labels = self._labels(oracle)
+        inquiry = Inquiry.of_oracle(
+            oracle, budget, ledger=self.ledger, random_state=self.random_state, labels=labels, **self._manner()
+        )
+        others = tuple(name for name in inquiry.columns if name != inquiry.label)
+        names = self._columns_of(others) if features is None else tuple(features)
+        self.classes_ = np.array(labels)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return self._learned(inquiry, names, f"{len(labels)} declared classes", encoded=False)
+
+    def preview(self, n: int, features: int | Sequence[str] | None = None) -> tuple[Plan, ...]:
+        """Return what `fit` on n records will ask at most, round by round: how many numbers, how good, at what cost.
+
+        `features` is how many there are, or their names; it may be left out where a schema says it. Without declared
+        classes two are assumed. No record is touched and nothing is charged.
+        """
+        names = tuple(f"x{j}" for j in range(features)) if isinstance(features, int) else tuple(features or ())
+        budget = needed_budget(self.epsilon, self.delta)
+        declared = self._declared_classes()
+        classes = 2 if declared is None else len(np.unique(np.asarray(declared)))
+        self._check_rate(classes)
+        return planned(self._rounds(n, names, tuple(range(classes))), n, budget, self.confidence, self.noise_rate)
+
+    def _learned(self, inquiry: Inquiry, names: tuple[str, ...], assumed: str, *, encoded: bool) -> Self:
+        rounds = self._rounds(inquiry.n, names, inquiry.labels)
+        inquiry.check([] if encoded else [_label_query(inquiry), *self._probes(names)])
+        inquiry.run(rounds, lambda: self._study(inquiry, names, encoded=encoded))
+        rate = (f"labels are wrong at rate {self.noise_rate:g}",) if self.noise_rate else ()
+        self.release_ = inquiry.learned(assumed, *rate, *self._assumptions())
+        self.plans_ = self.release_.plans
+        return self
+
+    def _labels(self, oracle: Any) -> tuple[Any, ...]:
+        """Return the classes as they stand in an oracle's column of labels."""
+        engine = oracle.engine if isinstance(oracle, StatisticalOracle) else oracle
+        if not isinstance(engine, Engine):
+            raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
+        own, declared = engine.labels, self._declared_classes()
+        listed = own if declared is None else np.unique(np.asarray(declared)).tolist()
+        labels = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
+        self._check_rate(len(labels))
+        if not 2 <= len(labels) <= self.most_classes:
+            most = "two classes" if self.most_classes == 2 else "at least two classes"
+            raise InvalidParameter(f"{type(self).__name__} learns {most}, got {len(labels)}.")
+        if self.noise_rate > 0 and set(labels) != set(own):
+            raise InvalidParameter("noise_rate exchanges the oracle's two labels: they must be the classes.")
+        return labels
+
+    def _declared_classes(self) -> ArrayLike | None:
+        """Return the classes that were declared, here or elsewhere."""
+        return self.classes
+
+    def _columns_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return which of an oracle's columns to ask about if none are named."""
+        return names
+
+    def _probes(self, names: tuple[str, ...]) -> Sequence[Query]:
+        """Return queries that can be asked if all queries can."""
+        return [RowSums(names)]
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Say what else is assumed public."""
+        return ()
+
+    def _manner(self) -> dict[str, Any]:
+        return {"name": type(self).__name__, "confidence": self.confidence, "noise_rate": self.noise_rate}
+
+    def _check_rate(self, classes: int) -> None:
+        if checked_noise_rate(self.noise_rate) > 0 and classes != 2:
+            raise InvalidParameter(f"a noise_rate is for two classes that are confused, got {classes} classes.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self.most_classes > 2
+        return tags
+
+
+def _label_query(inquiry: Inquiry) -> Query:
+    label = inquiry.label
+    return Histogram(lambda table: table[label], inquiry.labels)
+
+
+def as_number(column: Any) -> Any:
+    """Return a column to compare with numbers, also where an engine has truth values in it."""
+    return column.cast("float64") if hasattr(column, "cast") else column

@@ -1,0 +1,294 @@
+"""Statistical queries: bounded functions of one record, of which an oracle tells the average.
+
+A query says what one record contributes and, by construction, how far replacing a record can move the sum:
+`l1` and `l2`, counted in shares (1 is the whole range). An engine adds the contributions up; a query itself never
+touches a record.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.budget import finite_number
+from tacit.errors import InvalidParameter
+
+__all__ = ["KINDS", "Histogram", "Query", "RowSums", "SecondMoments", "StatisticalQuery"]
+
+Function = Callable[[Any], Any]
+
+
+class Query(ABC):
+    """What one record contributes to the answer: `size` numbers."""
+
+    size: int
+    """How many numbers the answer has."""
+    l1: float
+    """The most that replacing a record moves the sums, in L1 norm, in shares."""
+    l2: float
+    """The same in L2 norm."""
+    unit: float
+    """What one share is worth in the answer."""
+    spread: float
+    """The range of what one record contributes to one number of the answer."""
+
+    def rounding(self, steps: float) -> float:
+        """Return by which factor whole steps can raise `l1` and `l2`: single shares never leave their range."""
+        return 1.0
+
+    def coarseness(self, steps: float) -> float:
+        """Return by how much whole steps can move the answer: a share has at least half as many steps."""
+        return self.spread / steps
+
+    @abstractmethod
+    def answer(self, shares: NDArray[np.float64]) -> Any:
+        """Turn the (noisy) mean shares into the answer."""
+
+
+@final
+@dataclass(frozen=True)
+class StatisticalQuery(Query):
+    """The average of a bounded function of a record.
+
+    `function` is called with the table (`lambda t: (t.age > 60) & (t.ill == 1)`) and says what to compute from
+    one record: an Ibis expression over a table, an elementwise expression over arrays. It may also be a ready Ibis
+    expression. Values are clamped to [low, high]; a missing one (null or NaN) counts as `missing`, which is `low`
+    unless given.
+
+    Guarantee: replacing one record moves the sum of the values by at most high - low, whatever the record holds.
+    Assumes: nothing of an expression, which is written down before it meets a record, of total, per-record operations
+    only; of a Python function given to `t.apply`, that it computes each record's value from that record alone.
+    Reference: oracle.md.
+    """
+
+    function: Any
+    low: float = 0.0
+    high: float = 1.0
+    missing: float | None = None
+
+    size = 1
+    l1 = 1.0
+    l2 = 1.0
+
+    def __post_init__(self) -> None:
+        low, high = checked_range(self.low, self.high)
+        missing = low if self.missing is None else finite_number("missing", self.missing)
+        if not low <= missing <= high:
+            raise InvalidParameter(f"missing must lie between low and high, got {self.missing!r}.")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "missing", missing)
+
+    @property
+    def unit(self) -> float:  # type: ignore[override]
+        """The width of the range."""
+        return self.high - self.low
+
+    @property
+    def spread(self) -> float:  # type: ignore[override]
+        """The width of the range."""
+        return self.high - self.low
+
+    def answer(self, shares: NDArray[np.float64]) -> float:
+        """Return the mean in the units of the function."""
+        return self.low + self.unit * float(shares[0])
+
+
+@final
+@dataclass(frozen=True)
+class Histogram(Query):
+    """The share of the records at each of some levels.
+
+    `function` gives one column, or a list of columns; a level is then a list of as many values. A record counts at
+    the one level whose values it has, or nowhere: so a replacement moves two counts by one, however many there are.
+    """
+
+    function: Any
+    levels: tuple[tuple[Any, ...], ...]
+
+    l1 = 2.0
+    l2 = math.sqrt(2.0)
+    unit = 1.0
+    spread = 1.0
+
+    def __post_init__(self) -> None:
+        levels = tuple(
+            tuple(level) if isinstance(level, Sequence) and not isinstance(level, str) else (level,)
+            for level in self.levels
+        )
+        if not levels or len(set(levels)) != len(levels) or len({len(level) for level in levels}) != 1:
+            raise InvalidParameter("a Histogram needs a list of different levels, each with as many values as columns.")
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """One number for each level."""
+        return len(self.levels)
+
+    def answer(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares, in the order of the levels."""
+        return np.array(shares)
+
+
+@final
+@dataclass(frozen=True)
+class RowSums(Query):
+    """The mean of a record's features, counted at the level of a histogram that the record is at.
+
+    The answer has a row for each level and a column for each feature. Features are bounded in one of two ways:
+    each is clamped to [low, high] by itself, or (`norm`) the whole row is brought to an L2 norm of at most `norm`;
+    a missing feature counts as `low`, or as 0. `function` and `levels` are those of a `Histogram`; the default
+    counts every record at one level.
+    """
+
+    features: tuple[str, ...]
+    function: Any = None
+    levels: tuple[tuple[Any, ...], ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    norm: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", checked_features(self.features))
+        if (self.function is None) != (not self.levels):
+            raise InvalidParameter("RowSums needs a function and its levels, or neither.")
+        if self.function is not None:
+            object.__setattr__(self, "levels", Histogram(self.function, self.levels).levels)
+        if self.norm is not None:
+            object.__setattr__(self, "norm", checked_norm(self.norm))
+            object.__setattr__(self, "low", -self.norm)
+            object.__setattr__(self, "high", self.norm)
+        low, high = checked_range(self.low, self.high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def groups(self) -> int:
+        """How many levels there are."""
+        return max(1, len(self.levels))
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """One number for each level and feature."""
+        return self.groups * len(self.features)
+
+    @property
+    def l1(self) -> float:  # type: ignore[override]
+        """Two rows of the norm's L1 norm; or two rows of shares if the record may move to another level, else one."""
+        if self.norm is not None:
+            return 2.0 * math.sqrt(len(self.features))
+        return len(self.features) * (2.0 if self.groups > 1 else 1.0)
+
+    @property
+    def l2(self) -> float:  # type: ignore[override]
+        """Shares are counted in units of the norm if there is one, else of the range of a feature."""
+        if self.norm is not None:
+            return 2.0
+        return math.sqrt(len(self.features) * (2.0 if self.groups > 1 else 1.0))
+
+    @property
+    def unit(self) -> float:  # type: ignore[override]
+        """The norm, or the range of a feature."""
+        return self.high - self.low if self.norm is None else self.norm
+
+    @property
+    def spread(self) -> float:  # type: ignore[override]
+        """The range of a feature."""
+        return self.high - self.low
+
+    def rounding(self, steps: float) -> float:
+        """Rounding each cell of a row by half a step raises the row's norm."""
+        return 1.0 if self.norm is None else 1.0 + math.sqrt(len(self.features)) / steps
+
+    def answer(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a row for each level: means over all records of what lies above `low` (of the features, if a norm)."""
+        return self.unit * np.asarray(shares).reshape(self.groups, len(self.features))
+
+
+@final
+@dataclass(frozen=True)
+class SecondMoments(Query):
+    """The mean of x x^T over rows x of the features, each brought to an L2 norm of at most `norm`.
+
+    Numbers are those of the upper triangle, row by row, the ones off the diagonal times sqrt(2): then the L2 norm
+    is the matrix's Frobenius norm, and |x x^T - z z^T| is at most sqrt(2) norm^2 because <x x^T, z z^T> = (x.z)^2.
+    """
+
+    features: tuple[str, ...]
+    norm: float = 1.0
+
+    l2 = math.sqrt(2.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", checked_features(self.features))
+        object.__setattr__(self, "norm", checked_norm(self.norm))
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """The upper triangle."""
+        return len(self.features) * (len(self.features) + 1) // 2
+
+    @property
+    def l1(self) -> float:  # type: ignore[override]
+        """From the L2 norm."""
+        return self.l2 * math.sqrt(self.size)
+
+    @property
+    def unit(self) -> float:  # type: ignore[override]
+        """The square of the norm."""
+        return self.norm**2
+
+    @property
+    def spread(self) -> float:  # type: ignore[override]
+        """A product of two features times sqrt(2), of either sign, is at most norm^2 / sqrt(2)."""
+        return math.sqrt(2.0) * self.norm**2
+
+    def rounding(self, steps: float) -> float:
+        """Rounding each cell of a row by half a step of a factor raises the row's norm, and so its square."""
+        return (1.0 + math.sqrt(len(self.features) / steps)) ** 2
+
+    def coarseness(self, steps: float) -> float:
+        """Each of two factors is rounded to half a step, of which there are at least half the root of `steps`."""
+        return 3.0 * self.unit / math.sqrt(steps)
+
+    def answer(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the symmetric matrix."""
+        width = len(self.features)
+        rows, columns = np.triu_indices(width)
+        matrix = np.zeros((width, width))
+        matrix[rows, columns] = np.asarray(shares) * np.where(rows == columns, 1.0, math.sqrt(0.5))
+        return self.unit * (matrix + np.triu(matrix, 1).T)
+
+
+KINDS = (StatisticalQuery, Histogram, RowSums, SecondMoments)
+"""All the queries there are: what a stranger's subclass says about its bounds is not to be trusted."""
+
+
+def checked_range(low: float, high: float) -> tuple[float, float]:
+    """Return a range wide enough to compute with."""
+    low, high = finite_number("low", low), finite_number("high", high)
+    if not (low < high and max(-low, high) <= 1e100 and high - low >= 1e-100):
+        raise InvalidParameter(
+            f"low must lie below high, both within 1e100 of 0 and 1e-100 apart or more, got {low!r} and {high!r}."
+        )
+    return low, high
+
+
+def checked_norm(norm: float) -> float:
+    """Return a bound for the norm of rows."""
+    number = finite_number("norm", norm)
+    if not 1e-50 <= number <= 1e50:
+        raise InvalidParameter(f"norm must be positive, between 1e-50 and 1e50, got {norm!r}.")
+    return number
+
+
+def checked_features(features: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of different columns."""
+    names = tuple(features) if not isinstance(features, str) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        raise InvalidParameter("features must be a list of different column names.")
+    return names

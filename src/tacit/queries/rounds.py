@@ -1,0 +1,148 @@
+"""Several rounds of queries for one charge, each free to depend on the answers before it.
+
+Rounds that were charged one by one would add up their epsilons. Gaussian rounds that are charged together add up the
+squares of their shifts instead: R equal rounds have sqrt(R) times the noise of one, not R times. All of them happen
+inside one release, so there is nothing that a copy, a crash or a restart could go on with for free.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, final
+
+import numpy as np
+from dp_accounting.dp_event import GaussianDpEvent
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from tacit import noise
+from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+from tacit.mechanisms import Laplace
+from tacit.mechanisms.gaussian import Multipliers
+from tacit.mechanisms.mechanism import Mechanism, typed_below
+from tacit.noise import Source, add_on_grid
+from tacit.queries.plan import Demand, Noise, Plan
+
+__all__ = ["Answered", "Rounds", "better_noise"]
+
+Floats = NDArray[np.float64]
+Answered = Callable[[int, Demand, Callable[[], Floats]], Floats]
+
+
+@final
+@dataclass(frozen=True)
+class Rounds(Mechanism[Callable[[Answered], Any], Any]):
+    """Noise for several rounds of sums; its value is a strategy that asks them one after the other.
+
+    Guarantee: all rounds together are private with `budget`, whatever the strategy makes of the answers.
+    Assumes: the sums of a round move by at most its demand's L1 and L2 bounds when a record is replaced.
+    Reference: oracle.md, "Rounds"; laplace.md and gaussian.md for each.
+
+    `weights` are the rounds' parts of the budget: of epsilon for Laplace noise, of the squared shift for Gaussian
+    noise. No round has more than `size` numbers, and none is answered twice.
+    """
+
+    budget: Budget
+    noise: Noise
+    weights: tuple[int, ...]
+    size: int
+
+    def __post_init__(self) -> None:
+        if not self.weights or min(self.weights) < 1:
+            raise InvalidParameter("rounds need positive whole weights.")
+        if self.noise not in ("laplace", "gaussian"):
+            raise InvalidParameter(f"noise must be 'laplace' or 'gaussian', got {self.noise!r}.")
+        if self.noise == "laplace":
+            object.__setattr__(self, "budget", Budget(typed_below(self.budget.exact_epsilon)))
+
+    @cached_property
+    def event(self) -> Event:
+        """All rounds as one: Gaussian noise with the whole shift, or what is known of the sum of Laplace rounds."""
+        if self.noise == "gaussian":
+            return GaussianDpEvent(self._multipliers(0).promised)
+        return EpsilonDeltaDpEvent(self.budget.epsilon)
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is assumed to be public."""
+        return "the queries", "the columns' names"
+
+    def check(self, value: Callable[[Answered], Any]) -> Callable[[Answered], Any]:
+        """Return the strategy; it has seen no record."""
+        return value
+
+    def randomise(self, value: Callable[[Answered], Any], source: Source) -> Any:
+        """Let the strategy ask its rounds, and return what it makes of them."""
+        return value(partial(self._answered, source, set()))
+
+    def share(self, number: int) -> Fraction:
+        """Return a round's part of the whole."""
+        return Fraction(self.weights[number], sum(self.weights))
+
+    def plan(self, number: int, demand: Demand) -> Plan:
+        """Return how a round is answered; the budget is that of all of them."""
+        error = demand.factor * demand.unit / demand.n * self._quantile(number, demand)
+        return Plan(
+            noise=self.noise,
+            budget=self.budget,
+            tolerance=demand.sampling + error,
+            sampling_error=demand.sampling,
+            noise_error=error,
+            confidence=demand.confidence,
+            n=demand.n,
+            size=demand.size,
+            of=demand.of,
+            rounds=len(self.weights),
+        )
+
+    def deviation(self, number: int, demand: Demand) -> float:
+        """Return the standard deviation of the noise in one of a round's sums."""
+        if self.noise == "laplace":
+            return self._laplace(number, demand).standard_deviation
+        grid, units = self._multipliers(number).law(demand.l2, demand.size)
+        return grid * units
+
+    def _quantile(self, number: int, demand: Demand) -> float:
+        miss = demand.noise_share
+        if self.noise == "laplace":
+            return self._laplace(number, demand).error(1.0 - miss)
+        return self.deviation(number, demand) * float(ndtri(1.0 - miss / 2.0))
+
+    def _laplace(self, number: int, demand: Demand) -> Laplace:
+        return Laplace.for_budget(self.budget * self.share(number), demand.l1, (demand.size,))
+
+    def _multipliers(self, number: int) -> Multipliers:
+        return Multipliers.for_budget(self.budget, self.size, len(self.weights), self.share(number))
+
+    def _answered(
+        self, source: Source, done: set[int], number: int, demand: Demand, sums: Callable[[], Floats]
+    ) -> Floats:
+        """Compute one round's sums and add its noise."""
+        if number in done or not 0 <= number < len(self.weights) or demand.size > self.size:
+            raise InvalidParameter(f"round {number} was not agreed on: asked before, out of range or too large.")
+        done.add(number)
+        if self.noise == "laplace":
+            mechanism = self._laplace(number, demand)
+            return np.asarray(mechanism.randomise(mechanism.check(sums()), source), dtype=np.float64)
+        grid, units = self._multipliers(number).law(demand.l2, demand.size)
+        return add_on_grid(sums(), noise.gaussian(source, units, demand.size), grid)
+
+
+def better_noise(budget: Budget, demands: Sequence[Demand], weights: tuple[int, ...]) -> Noise:
+    """Return the noise whose errors over all rounds are smaller, by their geometric mean; public facts alone."""
+    if budget.is_pure:
+        return "laplace"
+    size = max(demand.size for demand in demands)
+
+    def error(kind: Noise) -> float:
+        try:
+            rounds = Rounds(budget, kind, weights, size)
+            return math.fsum(math.log(rounds.plan(number, demand).noise_error) for number, demand in enumerate(demands))
+        except InvalidParameter:
+            return math.inf
+
+    return min(("laplace", "gaussian"), key=error)

@@ -1,0 +1,364 @@
+"""The oracle: charged first, private by construction, repeatable for nothing, closed to bad questions."""
+
+import json
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.accounting import Ledger
+from tacit.budget import Budget
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, QueryFailed
+from tacit.queries import Histogram, Query, RowSums, SecondMoments, StatisticalOracle, StatisticalQuery
+from tacit.queries import oracle as oracle_module
+from tacit.queries.arrays import ArrayEngine
+from tacit.queries.plan import Demand
+
+WORKERS = Path(__file__).with_name("oracle_workers.py")
+X = np.random.default_rng(0).normal(size=(500, 3))
+Y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Give an account with a budget of 1."""
+    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="test", budget=Budget(1.0, 1e-6))
+
+
+def _positive(t: Any) -> Any:
+    return (t.x0 > 0) & (t.y == 1)
+
+
+def test_an_answer_says_value_tolerance_confidence_and_cost(ledger: Ledger) -> None:
+    """All four are there, the ledger was charged the cost, and the value is as near as was said."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger)
+    answer = oracle.ask(StatisticalQuery(_positive), tolerance=0.2, confidence=0.999)
+    assert abs(answer.value - np.mean((X[:, 0] > 0) & (Y == 1))) < 0.1
+    assert answer.tolerance <= 0.2
+    assert answer.confidence == 0.999
+    assert answer.cost == ledger.spent == answer.plan.budget
+    for word in ("replace-one", "epsilon=", "delta=0", "n=500", "0.999"):
+        assert word in str(answer)
+
+
+def test_a_preview_costs_nothing_and_touches_no_record(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of a preview is the plan that is then carried out; until then no sums are computed."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger)
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayEngine, "sums", _never)
+        plan = oracle.preview([StatisticalQuery(_positive)] * 3, tolerance=0.2)
+    assert not ledger.spent
+    answers = oracle.ask_all([StatisticalQuery(_positive)] * 3, tolerance=0.2)
+    assert {answer.plan for answer in answers} == {plan}
+    assert ledger.spent == plan.budget
+
+
+def test_the_charge_comes_before_the_first_look_at_the_records(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the engine is called the ledger has the charge, and if the charge is refused the engine is not called."""
+    seen = []
+    honest = ArrayEngine.sums
+
+    def watched(self: ArrayEngine, *args: Any, **kwargs: Any) -> Any:
+        seen.append(ledger.spent)
+        return honest(self, *args, **kwargs)
+
+    monkeypatch.setattr(ArrayEngine, "sums", watched)
+    oracle = StatisticalOracle((X, Y), ledger=ledger)
+    oracle.ask(StatisticalQuery(_positive), epsilon=0.75)
+    assert seen == [Budget(0.75)]
+    with pytest.raises(BudgetExceeded):
+        oracle.ask(StatisticalQuery(lambda t: t.x1 > 0), epsilon=0.75)
+    assert len(seen) == 1
+
+
+def test_a_tolerance_beyond_the_budget_names_the_records_that_would_do(ledger: Ledger) -> None:
+    """The refusal says how many records would answer within what is left; nothing is charged."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger)
+    with pytest.raises(BudgetExceeded, match=r"\d+ records would do with epsilon=1"):
+        oracle.ask(StatisticalQuery(_positive), tolerance=0.0665)
+    assert not ledger.spent
+
+
+def test_a_repeated_question_gets_the_recorded_answer_at_no_cost(ledger: Ledger) -> None:
+    """By the same oracle, by its pickle, and by another process's oracle over records of the same name."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger, name="ward 7")
+    first = oracle.ask(StatisticalQuery(_positive), epsilon=0.2)
+    for other in (oracle, pickle.loads(pickle.dumps(oracle)), StatisticalOracle((X, Y), ledger=ledger, name="ward 7")):
+        again = other.ask(StatisticalQuery(lambda t: (t.x0 > 0) & (t.y == 1)), epsilon=0.2)
+        assert again.value == first.value
+        assert again.repeated
+        assert again.cost == Budget(0)
+    assert ledger.spent == Budget(0.2)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda oracle: oracle.ask(StatisticalQuery(lambda t: (t.x0 >= 0) & (t.y == 1)), epsilon=0.2),
+        lambda oracle: oracle.ask(StatisticalQuery(_positive, high=2.0), epsilon=0.2),
+        lambda oracle: oracle.ask(StatisticalQuery(_positive), epsilon=0.1),
+        lambda oracle: oracle.ask(StatisticalQuery(_positive), epsilon=0.2, noise_rate=0.1),
+        lambda oracle: oracle.ask(StatisticalQuery(_positive, missing=1.0), epsilon=0.2),
+    ],
+)
+def test_another_question_is_charged(ledger: Ledger, other: Any) -> None:
+    """What differs in the function, the range, the budget or the noise rate is another question."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger)
+    oracle.ask(StatisticalQuery(_positive), epsilon=0.2)
+    assert not other(oracle).repeated
+    assert ledger.spent != Budget(0.2)
+
+
+def test_other_records_are_other_records(ledger: Ledger) -> None:
+    """Two oracles over unnamed arrays share no answers, though their questions have the same words."""
+    first = StatisticalOracle((X, Y), ledger=ledger).ask(StatisticalQuery(_positive), epsilon=0.2)
+    second = StatisticalOracle((-X, Y), ledger=ledger).ask(StatisticalQuery(_positive), epsilon=0.2)
+    assert not second.repeated
+    assert first.value != second.value
+
+
+def test_without_a_ledger_a_repeated_question_gets_the_same_answer() -> None:
+    """Averaging over repeated answers gains nothing."""
+    oracle = StatisticalOracle((X, Y))
+    assert len({oracle.ask(StatisticalQuery(_positive), epsilon=0.1).value for _ in range(5)}) == 1
+
+
+def test_a_rehearsal_is_not_private_not_charged_and_not_recorded(ledger: Ledger) -> None:
+    """A seed makes repeatable answers that are marked, cost nothing and are never given to a private question."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger, name="a", random_state=3)
+    answers = [oracle.ask(StatisticalQuery(_positive), epsilon=0.1) for _ in range(3)]
+    assert len({answer.value for answer in answers}) == 3
+    assert not any(answer.private for answer in answers)
+    assert "NOT private" in str(answers[0])
+    again = StatisticalOracle((X, Y), ledger=ledger, name="a", random_state=3)
+    assert again.ask(StatisticalQuery(_positive), epsilon=0.1).value == answers[0].value
+    assert not ledger.spent
+    real = StatisticalOracle((X, Y), ledger=ledger, name="a").ask(StatisticalQuery(_positive), epsilon=0.1)
+    assert real.private
+    assert not real.repeated
+
+
+def test_an_answer_that_cannot_be_written_down_was_still_paid_and_is_kept_in_memory(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the ledger is busy at the wrong moment, asking again in this process returns the answer for nothing."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger)
+
+    def busy(*_: Any) -> None:
+        raise LedgerBusy("busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(oracle_module, "record", busy)
+        with pytest.raises(LedgerBusy):
+            oracle.ask(StatisticalQuery(_positive), epsilon=0.3)
+    assert ledger.spent == Budget(0.3)
+    assert oracle.ask(StatisticalQuery(_positive), epsilon=0.3).repeated
+    assert ledger.spent == Budget(0.3)
+
+
+def _worker(command: str, oracle: StatisticalOracle, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "oracle").write_bytes(pickle.dumps(oracle))
+    return subprocess.run(
+        [sys.executable, WORKERS, command, folder / "oracle", folder], capture_output=True, text=True, check=False
+    )
+
+
+def test_four_processes_asking_one_oracle_never_overspend(address: str, tmp_path: Path) -> None:
+    """Of 80 questions at 0.02 by four processes exactly 50 are answered from a budget of 1."""
+    ledger = Ledger.create(address, name="race", budget=Budget(1.0))
+    done = _worker("race", StatisticalOracle((X, Y), ledger=ledger), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sum(json.loads(done.stdout)) == 50
+    assert ledger.spent == Budget(1.0)
+
+
+def test_a_crash_between_charge_and_answer_never_answers_for_free(ledger: Ledger, tmp_path: Path) -> None:
+    """Killed after the charge, the oracle has answered nothing; asking again is charged again."""
+    oracle = StatisticalOracle((X, Y), ledger=ledger, name="a")
+    assert _worker("die", oracle, tmp_path).returncode == -9
+    assert ledger.spent == Budget(0.25)
+    again = oracle.ask(StatisticalQuery(lambda t: t.x0 > 0), epsilon=0.25)
+    assert not again.repeated
+    assert ledger.spent == Budget(0.5)
+
+
+def test_an_engine_that_fails_says_nothing_about_records(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The charge stands, and neither the message nor the chain of exceptions quotes what the engine said."""
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise ValueError("could not convert string to float: 'Jane Doe'")
+
+    monkeypatch.setattr(ArrayEngine, "sums", failing)
+    with pytest.raises(QueryFailed, match="ValueError") as caught:
+        StatisticalOracle((X, Y), ledger=ledger).ask(StatisticalQuery(_positive), epsilon=0.5)
+    assert "Jane" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert ledger.spent == Budget(0.5)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        StatisticalQuery(lambda t: t.nowhere),
+        StatisticalQuery(lambda t: t.x0.mean()),
+        StatisticalQuery(lambda t: np.sum(t.x0)),
+        StatisticalQuery(lambda t: np.cumsum(t.x0)),
+        StatisticalQuery(lambda t: 1 / 0),
+        StatisticalQuery(lambda t: 1 if t.x0 > 0 else 0),
+        StatisticalQuery(lambda t: max(t.x0, t.x1)),
+        StatisticalQuery(lambda t: [t.x0, t.x1]),
+        StatisticalQuery(lambda t: 0.5),
+        StatisticalQuery(lambda t: t.x0 + np.arange(500)),
+        StatisticalQuery(lambda t: t.x0 == "a"),
+        StatisticalQuery("x0 > 0"),
+        Histogram(lambda t: [t.x0, t.x1], [(1,), (2,)]),
+        RowSums(("x0", "x9")),
+        SecondMoments(("x0", "x9")),
+    ],
+)
+def test_a_bad_question_is_refused_before_anything_is_charged_or_touched(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, query: Query
+) -> None:
+    """Missing columns, functions that raise, look at several records or branch on them, wrong numbers of columns."""
+    monkeypatch.setattr(ArrayEngine, "sums", _never)
+    with pytest.raises(InvalidParameter):
+        StatisticalOracle((X, Y), ledger=ledger).ask(query, epsilon=0.1)
+    assert not ledger.spent
+
+
+def test_a_function_that_changes_its_mind_is_asked_once() -> None:
+    """What is charged, evaluated and recorded is the one expression that the function gave."""
+    calls = []
+
+    def fickle(t: Any) -> Any:
+        calls.append(t)
+        return t.x0 > len(calls)
+
+    StatisticalOracle((X, Y)).ask(StatisticalQuery(fickle), epsilon=0.1)
+    assert len(calls) == 1
+
+
+def test_what_leaves_the_range_is_clamped_and_what_is_missing_counts_as_declared() -> None:
+    """Infinite, huge, missing and impossible values stay in the range, and n stays n."""
+    nasty = np.array([[np.inf], [-np.inf], [np.nan], [1e308], [0.5]])
+    oracle = StatisticalOracle((nasty, np.ones(5)))
+    assert _exact(oracle, StatisticalQuery(lambda t: t.x0)) == pytest.approx((1 + 0 + 0 + 1 + 0.5) / 5)
+    assert _exact(oracle, StatisticalQuery(lambda t: t.x0, missing=1.0)) == pytest.approx((1 + 0 + 1 + 1 + 0.5) / 5)
+    assert _exact(oracle, StatisticalQuery(lambda t: 1 / (t.x0 - 0.5), missing=0.25)) == pytest.approx(0.5 / 5)
+    assert _exact(oracle, StatisticalQuery(lambda t: t.x0.isnull())) == pytest.approx(1 / 5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tolerance": 0.1, "epsilon": 1.0},
+        {"epsilon": 0.0},
+        {"epsilon": -1.0},
+        {"tolerance": 0.1, "confidence": 1.0},
+        {"epsilon": 1.0, "of": "universe"},
+        {"epsilon": 1.0, "noise_rate": 0.5},
+    ],
+)
+def test_options_that_make_no_sense_are_refused(ledger: Ledger, options: dict[str, Any]) -> None:
+    """Either a tolerance or an epsilon, and everything in its range."""
+    with pytest.raises(InvalidParameter):
+        StatisticalOracle((X, Y), ledger=ledger).ask(StatisticalQuery(_positive), **options)
+    assert not ledger.spent
+
+
+def test_a_declared_n_that_disagrees_is_refused() -> None:
+    """The number of records is public: it must be what was said."""
+    assert StatisticalOracle((X, Y), n=500).n == 500
+    with pytest.raises(InvalidParameter, match="n=499"):
+        StatisticalOracle((X, Y), n=499)
+
+
+def test_a_stranger_s_query_cannot_state_its_own_bounds(ledger: Ledger) -> None:
+    """Only the library's own kinds are answered; a subclass with a smaller bound is refused."""
+
+    class Cheap(StatisticalQuery):  # type: ignore[misc]
+        l1 = 1e-6
+
+    with pytest.raises(InvalidParameter, match="Cheap"):
+        StatisticalOracle((X, Y), ledger=ledger).ask(Cheap(_positive), epsilon=0.1)
+
+
+def _never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("the records were touched")
+
+
+def _exact(oracle: StatisticalOracle, query: StatisticalQuery) -> float:
+    (sums,) = oracle.engine.sums([oracle.engine.prepare(query)])
+    return float(query.answer(sums / oracle.n))
+
+
+def _change(query: Query, record: tuple[list[float], float], other: tuple[list[float], float], rate: float) -> Any:
+    """Return how far replacing one record moves what is added up before the noise."""
+    moved = []
+    for row, label in (record, other):
+        rows = np.vstack([np.full((7, len(row)), 0.25), row])
+        oracle = StatisticalOracle((rows, np.append(np.ones(7), label)))
+        asking = oracle_module.Asking(rate, "x", None)
+        moved.append(oracle._sums([oracle.engine.prepare(query)], asking))
+    return moved[0] - moved[1]
+
+
+WORST = [
+    (StatisticalQuery(lambda t: t.x0), ([1, 0], 1), ([0, 0], 1)),
+    (StatisticalQuery(lambda t: t.x0, low=-3, high=5), ([9, 0], 1), ([-9, 0], 1)),
+    (Histogram(lambda t: t.x0, (1, 2, 3)), ([1, 0], 1), ([2, 0], 1)),
+    (Histogram(lambda t: [t.x0, t.y], ((1, 1), (1, -1))), ([1, 0], 1), ([1, 0], -1)),
+    (RowSums(("x0", "x1")), ([1, 1], 1), ([0, 0], 1)),
+    (RowSums(("x0", "x1"), lambda t: t.y, (1, -1)), ([1, 1], 1), ([1, 1], -1)),
+    (RowSums(("x0", "x1"), norm=1.0), ([0.6, 0.8], 1), ([-0.6, -0.8], 1)),
+    (RowSums(("x0", "x1"), lambda t: t.y, (1, -1), norm=2.0), ([3, 3], 1), ([-3, -3], 1)),
+    (SecondMoments(("x0", "x1")), ([5, 0], 1), ([0, 5], 1)),
+]
+
+
+@pytest.mark.parametrize(("query", "record", "other"), WORST)
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_the_bounds_hold_and_are_attained(query: Query, record: Any, other: Any, rate: float) -> None:
+    """The worst pair of neighbours moves the sums by the L2 bound, to a few millionths: less noise would not do."""
+    demand = Demand.of_queries([query], 8, noise_rate=rate)
+    change = _change(query, record, other, rate)
+    assert np.abs(change).sum() <= demand.l1
+    distance = float(np.linalg.norm(change))
+    assert distance <= demand.l2
+    if rate == 0:
+        assert distance >= 0.99999 * demand.l2
+
+
+@pytest.mark.parametrize(
+    ("query", "record", "other"), [pair for pair in WORST if not isinstance(pair[0], SecondMoments)]
+)
+def test_the_l1_bounds_are_attained(query: Query, record: Any, other: Any) -> None:
+    """So Laplace noise cannot be smaller either; for rows by norm, at the row with all numbers alike."""
+    if isinstance(query, RowSums) and query.norm is not None:
+        alike = query.norm / math.sqrt(2)
+        record, other = ([alike, alike], 1), ([-alike, -alike], 1)
+    demand = Demand.of_queries([query], 8)
+    assert np.abs(_change(query, record, other, 0.0)).sum() == pytest.approx(demand.l1, rel=1e-6)
+
+
+def test_random_neighbours_never_exceed_the_bounds() -> None:
+    """20,000 random pairs of records, nasty cells included, under every kind of query and with wrong labels."""
+    rng = np.random.default_rng(5)
+    cells = np.array([0, 1, -1, 2, 0.5, 3, -0.7, np.nan, np.inf, -np.inf, 1e300, 1e-300, 1e20])
+    for query, _, _ in WORST:
+        for rate in (0.0, 0.3):
+            demand = Demand.of_queries([query], 1, noise_rate=rate)
+            rows, labels = rng.choice(cells, size=(1100, 2)), rng.choice([1.0, -1.0, np.nan, 7.0], size=1100)
+            single = [StatisticalOracle((rows[i : i + 1], labels[i : i + 1])) for i in range(0, 1100, 10)]
+            asking = oracle_module.Asking(rate, "x", None)
+            sums = np.array([oracle._sums([oracle.engine.prepare(query)], asking) for oracle in single])
+            gaps = sums[:, None, :] - sums[None, :, :]
+            assert np.abs(gaps).sum(axis=2).max() <= demand.l1
+            assert np.linalg.norm(gaps, axis=2).max() <= demand.l2

@@ -1,0 +1,122 @@
+"""Rounds: several adaptive batches for one charge, each with its share of the noise."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statistical import fits, sample_size
+from tacit import release
+from tacit.accounting import Ledger, gaussian_delta
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+from tacit.queries import Histogram, StatisticalQuery
+from tacit.queries.plan import Demand
+from tacit.queries.rounds import Rounds, better_noise
+
+BATCH = Demand.of_queries([StatisticalQuery(lambda t: t.x0)] * 5, 1_000)
+WEIGHTS = st.lists(st.integers(1, 9), min_size=1, max_size=20).map(tuple)
+
+
+@given(weights=WEIGHTS, epsilon=st.sampled_from([0.1, 1.0, 5.0]), delta=st.sampled_from([1e-9, 1e-6, 1e-3]))
+def test_gaussian_rounds_together_keep_the_budget_and_nearly_use_it_up(
+    weights: tuple[int, ...], epsilon: float, delta: float
+) -> None:
+    """The squares of the shifts add up to what (epsilon, delta) allows: never more, and 1 % less noise fails."""
+    rounds = Rounds(Budget(epsilon, delta), "gaussian", weights, BATCH.size)
+    shifts = [BATCH.l2 / rounds.deviation(number, BATCH) for number in range(len(weights))]
+    total = math.sqrt(math.fsum(shift**2 for shift in shifts))
+    assert gaussian_delta(epsilon, total) <= delta
+    assert gaussian_delta(epsilon, 1.01 * total) > delta
+
+
+@given(weights=WEIGHTS, epsilon=st.sampled_from([0.1, 1.0, 5.0]))
+def test_laplace_rounds_together_keep_the_budget_and_nearly_use_it_up(weights: tuple[int, ...], epsilon: float) -> None:
+    """The rounds' epsilons add up to the whole: never more, and 1 % less noise would be too little."""
+    rounds = Rounds(Budget(epsilon), "laplace", weights, BATCH.size)
+    scales = [rounds.deviation(number, BATCH) / math.sqrt(2) for number in range(len(weights))]
+    total = math.fsum(BATCH.l1 / scale for scale in scales)
+    assert total <= epsilon < 1.01 * total
+
+
+def test_thirty_gaussian_rounds_have_the_square_root_of_thirty_times_the_noise() -> None:
+    """Charged one by one they would have about thirty times the noise of one."""
+    one = Rounds(Budget(1.0, 1e-6), "gaussian", (1,), BATCH.size).deviation(0, BATCH)
+    thirty = Rounds(Budget(1.0, 1e-6), "gaussian", (1,) * 30, BATCH.size).deviation(7, BATCH)
+    assert thirty / one == pytest.approx(math.sqrt(30), rel=1e-3)
+
+
+@pytest.mark.stats
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_what_is_drawn_has_the_stated_deviation(kind: Any) -> None:
+    """False-alarm rate 1e-9; noise that is 10 % too small (the twin) is noticed."""
+    size = sample_size(60_000)
+    many = Demand.of_queries([Histogram(lambda t: t.x0, tuple(range(size)))], 1_000)
+    rounds = Rounds(Budget(1.0, 1e-6), kind, (2, 1), many.size)
+    drawn = release(rounds, lambda ask: ask(1, many, lambda: np.zeros(many.size)), label="x").value
+    scaled = drawn / rounds.deviation(1, many)
+
+    def law(values: Any) -> Any:
+        if kind == "gaussian":
+            return 0.5 * (1 + np.vectorize(math.erf)(values / math.sqrt(2)))
+        return np.where(values < 0, 0.5 * np.exp(math.sqrt(2) * values), 1 - 0.5 * np.exp(-math.sqrt(2) * values))
+
+    assert fits(scaled, law)
+    assert not fits(0.9 * scaled, law)
+
+
+def test_all_rounds_are_one_charge_made_before_the_first(tmp_path: Path) -> None:
+    """The strategy finds the ledger charged when it starts, and what it asks adds nothing."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="test", budget=Budget(1.0, 1e-6))
+    seen = []
+
+    def strategy(ask: Any) -> float:
+        seen.append(ledger.spent)
+        answers = [ask(number, BATCH, lambda: np.zeros(5)) for number in range(3)]
+        seen.append(ledger.spent)
+        return float(np.mean(answers))
+
+    release(Rounds(Budget(1.0, 1e-6), "gaussian", (1, 1, 2), 5), strategy, label="x", ledger=ledger)
+    assert seen == [Budget(1.0, 1e-6)] * 2
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("number", [0, 2, -1])
+def test_no_round_is_answered_twice_and_none_that_was_not_agreed_on(number: int) -> None:
+    """Round 0 was asked; there are rounds 0 and 1."""
+
+    def strategy(ask: Any) -> None:
+        ask(0, BATCH, lambda: np.zeros(5))
+        ask(number, BATCH, lambda: np.zeros(5))
+
+    with pytest.raises(InvalidParameter, match="not agreed on"):
+        release(Rounds(Budget(1.0), "laplace", (1, 1), 5), strategy, label="x")
+
+
+def test_a_round_larger_than_agreed_is_refused_before_its_sums_are_computed() -> None:
+    """The errors of drawing were paid for up to a size; beyond it nothing is computed."""
+
+    def never() -> Any:
+        raise AssertionError
+
+    with pytest.raises(InvalidParameter, match="too large"):
+        release(Rounds(Budget(1.0), "laplace", (1,), 4), lambda ask: ask(0, BATCH, never), label="x")
+
+
+def test_the_better_noise_is_chosen_by_public_facts() -> None:
+    """Without a delta Laplace noise; with one, Gaussian noise for many numbers or rounds."""
+    assert better_noise(Budget(1.0), [BATCH] * 30, (1,) * 30) == "laplace"
+    assert better_noise(Budget(1.0, 1e-6), [BATCH] * 30, (1,) * 30) == "gaussian"
+    single = Demand.of_queries([StatisticalQuery(lambda t: t.x0)], 1_000)
+    assert better_noise(Budget(1.0, 1e-6), [single], (1,)) == "laplace"
+
+
+def test_weights_must_be_positive() -> None:
+    """A round without a share would have no noise to speak of."""
+    for weights in ((), (0, 1), (-1,)):
+        with pytest.raises(InvalidParameter):
+            Rounds(Budget(1.0), "laplace", weights, 5)
