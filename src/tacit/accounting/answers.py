@@ -36,8 +36,13 @@ def recall(ledger: Ledger, question: str) -> Mapping[str, Any] | None:
 
 def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> None:
     """Write an answer down, unless another process was first: then both were paid for, and its answer stays."""
+    with ledger.store.reading() as connection:
+        is_there = sa.inspect(connection).has_table(ANSWER.name)
+    if not is_there:
+        # With the only right to write, so that two processes do not make it at the same time.
+        with ledger.store.writing() as connection:
+            ANSWER.create(connection, checkfirst=True)
     with ledger.store.writing(ledger.name) as connection:
-        ANSWER.create(connection, checkfirst=True)
         known = sa.select(ANSWER.c.question).where(ANSWER.c.account == ledger.name, ANSWER.c.question == question)
         if connection.execute(known).first() is None:
             connection.execute(

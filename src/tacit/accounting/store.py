@@ -65,10 +65,11 @@ ENTRY = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
 )
-# Answers already paid for, by question; what is in here is public, and losing it only costs money.
+# Answers already paid for, by question; what is in here is public, and losing it only costs money. The table is made
+# when the first answer is written down.
 ANSWER = sa.Table(
     "tacit_answer",
-    _TABLES,
+    sa.MetaData(),
     sa.Column("account", sa.Text, primary_key=True),
     sa.Column("question", sa.Text, primary_key=True),
     sa.Column("content", sa.Text, nullable=False),
@@ -121,7 +122,7 @@ class Store:
             if not self._is_file:
                 connection.exec_driver_sql(_LOCK_ALL)
             present = set(sa.inspect(connection).get_table_names())
-            if self._is_file and present - set(_TABLES.tables):
+            if self._is_file and present - set(_TABLES.tables) - {ANSWER.name}:
                 raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
             if LEDGER.name not in present:
                 _TABLES.create_all(connection)
