@@ -184,6 +184,24 @@ def test_what_makes_no_sense_is_refused_before_the_charge(
         model.predict(X)
 
 
+@pytest.mark.parametrize("method", ["tddl", "matched", "tdil"])
+@pytest.mark.parametrize(("alpha", "fitted"), [(1e-8, False), (1e-6, True)])
+def test_whether_a_fit_is_charged_does_not_depend_on_records(
+    method: str, alpha: float, fitted: bool, ledger: Ledger
+) -> None:
+    """At a tiny ridge all data sets are refused uncharged, at the smallest that is taken all are charged."""
+    budget = {"method": method, "epsilon": 0.01, "delta": 1e-8, "alpha": alpha, "ledger": ledger, "classes": [0, 1]}
+    for flipped in (0, 1, 2):
+        model = _classifier(**budget, rounds=1)
+        labels = (np.arange(5) < flipped).astype(int)
+        if fitted:
+            model.fit(np.zeros((5, 2)), labels)
+        else:
+            with pytest.raises(InvalidParameter, match="alpha must be at least"):
+                model.fit(np.zeros((5, 2)), labels)
+    assert len(ledger.entries()) == (3 if fitted else 0)
+
+
 @pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.0), Polynomial(3)])
 def test_a_net_needs_few_dimensions(kernel: Any) -> None:
     """Beyond eight dimensions a lattice is refused."""

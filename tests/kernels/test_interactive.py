@@ -4,6 +4,8 @@ import copy
 import multiprocessing
 import os
 import pickle
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from statistical import FALSE_ALARM
 from tacit.accounting import Ledger
 from tacit.budget import Budget
-from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels import RBF, FunctionKernel, InteractiveKernelPredictor, Linear, Polynomial
 
 GENERATOR = np.random.default_rng(17)
@@ -169,10 +171,119 @@ def test_a_failure_while_answering_draws_anew_and_keeps_old_answers(
         raise OSError("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_FileTurn, "append", full)
+        patch.setattr(_FileTurn, "keep", full)
         with pytest.raises(OSError, match="no space"):
             predictor.answer(Z[:9])
     assert np.array_equal(predictor.answer(Z[:9]).values[:5], first)
+
+
+class _Gate:
+    """A kernel on texts that lets nobody past the text "bad" before it is opened, and then fails."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+
+    def __call__(self, x: str, z: str) -> float:
+        if "bad" in (x, z):
+            self.reached.set()
+            self.opened.wait(20)
+            return float("nan")
+        return 1.0 if x == z else 0.1
+
+
+TEXTS = [str(index % 7) for index in range(60)]
+LABELS = np.arange(60) % 2
+
+
+def test_draws_that_were_dropped_are_seen_by_nobody() -> None:
+    """Neither a child forked in the middle of a turn that fails, nor a thread that waits for it, sees its draws."""
+    gate = _Gate()
+    predictor = InteractiveKernelPredictor(FunctionKernel(gate, 1.0), 1.0, 1e-6).fit(TEXTS, LABELS)
+    old = predictor.answer(["old"]).values[0]
+    found: list[float] = []
+
+    def fail() -> None:
+        with pytest.raises(InvalidParameter, match="finite"):
+            predictor.answer([f"q{index}" for index in range(256)] + ["bad"])
+
+    threads = [threading.Thread(target=fail)]
+    threads[0].start()
+    assert gate.reached.wait(20)
+    child = os.fork()
+    if child == 0:
+        answers = predictor.answer(["old", "q0"])
+        os._exit(0 if list(answers.guaranteed) == [True, False] and answers.values[0] == old else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    threads += [threading.Thread(target=lambda: found.append(predictor.answer(["q0"]).values[0])) for _ in range(3)]
+    for thread in threads[1:]:
+        thread.start()
+    gate.opened.set()
+    for thread in threads:
+        thread.join()
+    assert set(found) == {predictor.answer(["q0"]).values[0]}
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("filed", [False, True])
+def test_failures_of_one_thread_do_not_change_answers_of_another(filed: bool, tmp_path: Path) -> None:
+    """While one thread fails again and again, another gets what it always got."""
+    gate = _Gate()
+    gate.opened.set()
+    state = tmp_path / "state.db" if filed else None
+    predictor = InteractiveKernelPredictor(FunctionKernel(gate, 1.0), 1.0, 1e-6, state=state).fit(TEXTS, LABELS)
+    first = predictor.answer(TEXTS[:5]).values
+    done = threading.Event()
+
+    def fail() -> None:
+        while not done.is_set():
+            with pytest.raises(InvalidParameter, match="finite"):
+                predictor.answer(["bad"])
+
+    thread = threading.Thread(target=fail)
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(200):
+            answers = predictor.answer(TEXTS[:5])
+            assert np.array_equal(answers.values, first)
+            assert np.all(answers.guaranteed)
+    finally:
+        sys.setswitchinterval(usual)
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
+@pytest.mark.parametrize("filed", [False, True])
+def test_asking_from_within_an_answer_is_refused(method: str, filed: bool, tmp_path: Path) -> None:
+    """A kernel, or a signal handler, that asks the predictor in the middle of its answer gets an error, once."""
+    asked: list[InteractiveKernelPredictor] = []
+
+    def nosy(x: str, z: str) -> float:
+        while asked:
+            with pytest.raises(LedgerBusy, match="within its own answer"):
+                asked.pop().answer(["q"])
+        return 1.0 if x == z else 0.1
+
+    predictor = InteractiveKernelPredictor(
+        FunctionKernel(nosy, 1.0), 1.0, 1e-6, method=method, state=tmp_path / "state.db" if filed else None
+    ).fit(TEXTS, LABELS)
+    asked.append(predictor)
+    first = predictor.answer(["q"]).values
+    assert not asked
+    assert np.array_equal(predictor.answer(["q"]).values, first)
+
+
+def test_a_state_file_that_was_put_back_is_refused(tmp_path: Path) -> None:
+    """Neither the running predictor nor an old pickle of it draws again what the old file has not."""
+    predictor = _predictor(state=tmp_path / "state.db").fit(X, Y)
+    text, old = pickle.dumps(predictor), (tmp_path / "state.db").read_bytes()
+    predictor.answer(Z[:3])
+    (tmp_path / "state.db").write_bytes(old)
+    for copied in (predictor, pickle.loads(text), pickle.loads(pickle.dumps(predictor))):
+        with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
+            copied.answer(Z[:3])
 
 
 def test_a_lost_state_file_is_refused(tmp_path: Path) -> None:

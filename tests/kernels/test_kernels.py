@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit import noise
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Constant, FunctionKernel, Laplacian, Linear, Polynomial
+from tacit.kernels.ball import Slices, draw_point
 from tacit.kernels.domain import Domain
 
 GENERATOR = np.random.default_rng(1)
@@ -115,6 +117,35 @@ def test_functions_that_return_no_numbers_are_refused(value):
     with pytest.raises(InvalidParameter, match="finite numbers") as caught:
         kernel.block(["secret"], ["secret"])
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [KeyError, RuntimeError, ZeroDivisionError, ValueError])
+def test_what_a_function_raises_is_told_by_its_type_only(error):
+    """The refusal names the exception's type, and neither quotes nor carries what may hold a record."""
+
+    def function(x, z):
+        raise error(x)
+
+    with pytest.raises(InvalidParameter, match=error.__name__) as caught:
+        FunctionKernel(function, 1.0).block(["secret"], ["secret"])
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_values_between_different_records_are_within_the_bound():
+    """A function that is no kernel, K(x, z)^2 > K(x, x) K(z, z), is cut to the bound off the diagonal too."""
+    kernel = FunctionKernel(lambda x, z: 1.0 if x == z else 1e6 * (-1) ** len(x), 2.0)
+    block = kernel.block(["a", "bb"], ["a", "bb", "q"])
+    assert np.array_equal(block, [[1.0, -2.0, -2.0], [2.0, 1.0, 2.0]])
+
+
+def test_the_last_uniform_number_gives_a_point_of_the_ball(monkeypatch):
+    """Where a uniform number is the largest one below 1, its normal quantile is finite, and so is the point."""
+    monkeypatch.setattr(noise, "uniform", lambda source, count: np.full(count, 1 - 2.0**-53))
+    monkeypatch.setattr(Slices, "draw", lambda self, source: 0.5)
+    point = draw_point(np.array([1.0, 0.0, 0.0]), 1.0, noise.Rehearsal(1))
+    assert np.linalg.norm(point) <= 1 + 1e-12
 
 
 def test_negative_squares_are_refused():

@@ -4,13 +4,15 @@ import copy
 import os
 import pickle
 import sqlite3
+import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tacit.errors import InvalidParameter, LedgerCorrupt
-from tacit.kernels.memory import Entry, FileMemory, Memory, ProcessMemory, SealedMemory
+from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
+from tacit.kernels.memory import _DOORS, Entry, FileMemory, Memory, ProcessMemory, SealedMemory
 
 ONE, TWO = Entry(b"a", b"1"), Entry(b"b", b"2")
 
@@ -27,28 +29,33 @@ def _all(memory: Memory) -> list[Entry]:
 
 
 def test_answers_are_kept_in_order(memory: Memory) -> None:
-    """What one turn appends the next one reads, from any place on."""
-    with memory.turn() as turn:
-        assert turn.since(0) == []
-        turn.append([ONE])
-        turn.append([TWO])
+    """What one turn keeps the next one reads, from any place on, and no place beyond the end is read from."""
+    for entry in (ONE, TWO):
+        with memory.turn() as turn:
+            turn.keep([entry])
     with memory.turn() as turn:
         assert turn.since(0) == [ONE, TWO]
         assert turn.since(1) == [TWO]
         assert turn.since(2) == []
+    with pytest.raises(LedgerCorrupt, match=r"shorter|fewer"), memory.turn() as turn:
+        turn.since(3)
 
 
-def test_a_turn_that_fails_keeps_nothing(memory: Memory) -> None:
-    """An error inside a turn leaves the memory as it was."""
-
-    def fail() -> None:
-        with memory.turn() as turn:
-            turn.append([ONE])
-            raise RuntimeError("interrupted")
-
-    with pytest.raises(RuntimeError):
-        fail()
+def test_answers_are_kept_all_or_none(tmp_path: Path) -> None:
+    """An entry that cannot be written takes those of its turn along."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    with pytest.raises(TypeError), memory.turn() as turn:
+        turn.keep([ONE, Entry(b"b", None)])  # type: ignore[arg-type]
     assert _all(memory) == []
+
+
+def test_a_turn_within_a_turn_is_refused(memory: Memory) -> None:
+    """Who asks from within an answer, as a signal handler may, gets an error, and the turn goes on."""
+    with memory.turn() as turn:
+        with pytest.raises(LedgerBusy, match="from within its own answer"), memory.turn():
+            pass
+        turn.keep([ONE])
+    assert _all(memory) == [ONE]
 
 
 def test_turns_are_one_at_a_time(memory: Memory) -> None:
@@ -57,7 +64,7 @@ def test_turns_are_one_at_a_time(memory: Memory) -> None:
     def work() -> None:
         for _ in range(10):
             with memory.turn() as turn:
-                turn.append([Entry(str(len(turn.since(0))).encode(), b"")])
+                turn.keep([Entry(str(len(turn.since(0))).encode(), b"")])
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -71,7 +78,7 @@ def test_a_sealed_copy_of_a_process_memory_holds_what_is_public() -> None:
     """A sealed copy cannot add answers and has forgotten what it was told to; by itself the memory is not pickled."""
     memory = ProcessMemory()
     with memory.turn() as turn:
-        turn.append([ONE])
+        turn.keep([ONE])
     with pytest.raises(InvalidParameter, match="with its predictor"):
         pickle.dumps(memory)
     sealed = pickle.loads(pickle.dumps(memory.sealed(lambda entry: Entry(entry.point, b"public"))))
@@ -83,19 +90,59 @@ def test_a_sealed_copy_of_a_process_memory_holds_what_is_public() -> None:
     assert copy.deepcopy(memory) is memory
 
 
-def test_a_fork_may_not_write_in_a_process_memory() -> None:
-    """A child process reads what was answered, even if the lock was held, and knows that it must not draw."""
+def _exit_code_of_child(work: Callable[[], bool]) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_fork_may_not_write_in_a_process_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child reads what was answered, even from within a turn, and may not add, whatever number it has."""
+    # In a namespace of its own the child of process 1 is process 1.
+    monkeypatch.setattr(os, "getpid", lambda: 1)
     memory = ProcessMemory()
     with memory.turn() as turn:
-        turn.append([ONE])
-        # The fork happens while the turn is held.
-        child = os.fork()
-        if child == 0:
+
+        def refused() -> bool:
             with memory.turn() as reading:
-                os._exit(0 if not memory.writable and reading.since(0) == [] else 1)
-        _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+                empty = reading.since(0) == []
+            with pytest.raises(InvalidParameter, match="fork"):
+                turn.keep([ONE])
+            return empty and not memory.writable
+
+        assert _exit_code_of_child(refused) == 0
+        turn.keep([ONE])
     assert memory.writable
+    assert _exit_code_of_child(lambda: not memory.writable and _all(memory) == [ONE]) == 0
+
+
+def test_a_fork_shares_a_file_unless_it_was_made_within_a_turn(tmp_path: Path) -> None:
+    """A child may take turns; one forked in the middle of an answer may neither finish it nor begin another."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+
+    def writes() -> bool:
+        with memory.turn() as turn:
+            turn.keep([ONE])
+        return True
+
+    assert _exit_code_of_child(writes) == 0
+    with memory.turn() as turn:
+
+        def refused() -> bool:
+            with pytest.raises(LedgerBusy, match="forked"):
+                turn.keep([TWO])
+            with pytest.raises(LedgerBusy, match="forked"):
+                _all(memory)
+            return True
+
+        assert _exit_code_of_child(refused) == 0
+        turn.keep([TWO])
+    assert _all(memory) == [ONE, TWO]
 
 
 def test_handles_of_a_file_share_it(tmp_path: Path) -> None:
@@ -103,7 +150,7 @@ def test_handles_of_a_file_share_it(tmp_path: Path) -> None:
     memory = FileMemory.create(tmp_path / "state.db", "mark")
     other = pickle.loads(pickle.dumps(memory))
     with other.turn() as turn:
-        turn.append([ONE])
+        turn.keep([ONE])
     assert _all(memory) == [ONE]
     assert memory.writable
     assert other.writable
@@ -116,11 +163,72 @@ def test_a_file_of_another_fit_is_refused(tmp_path: Path) -> None:
         _all(FileMemory(memory.path, "other"))
 
 
-def test_a_shortened_file_is_refused(tmp_path: Path) -> None:
-    """A file with fewer answers than were given from it has been put back."""
+def _keep(memory: Memory, *entries: Entry) -> None:
+    with memory.turn() as turn:
+        turn.keep(list(entries))
+
+
+def test_a_file_that_was_put_back_is_refused_by_every_handle_in_the_process(tmp_path: Path) -> None:
+    """Old handles and old pickles notice, also when the old file has grown again by other answers."""
     memory = FileMemory.create(tmp_path / "state.db", "mark")
-    with pytest.raises(LedgerCorrupt, match="fewer answers"), memory.turn() as turn:
-        turn.since(1)
+    text = pickle.dumps(memory)
+    _keep(memory, ONE)
+    old = Path(memory.path).read_bytes()
+    _keep(memory, TWO)
+    newer = pickle.dumps(memory)
+    Path(memory.path).write_bytes(old)
+    for handle in (memory, pickle.loads(text)):
+        with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
+            _all(handle)
+    # Another process, which saw none of it, goes on from the old file.
+    _DOORS.clear()
+    _keep(pickle.loads(text), Entry(b"b", b"3"), Entry(b"c", b"4"))
+    _DOORS.clear()
+    with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
+        _all(pickle.loads(newer))
+
+
+def test_a_pickle_knows_what_was_answered_before_it(tmp_path: Path) -> None:
+    """After a restart the file must hold at least what it held at the pickle."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    empty = Path(memory.path).read_bytes()
+    _keep(memory, ONE)
+    text = pickle.dumps(memory)
+    _keep(memory, TWO)
+    _DOORS.clear()  # what a restart forgets
+    assert _all(pickle.loads(text)) == [ONE, TWO]
+    Path(memory.path).write_bytes(empty)
+    _DOORS.clear()
+    # A pickle of a pickle that was never asked knows it too.
+    with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
+        _all(pickle.loads(pickle.dumps(pickle.loads(text))))
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE answers SET numbers = x'00' WHERE place = 0", "DELETE FROM answers WHERE place = 0",
+     "UPDATE answers SET place = place + 5 WHERE place = 1"],
+)  # fmt: skip
+def test_a_file_whose_entries_do_not_follow_each_other_is_refused(change: str, tmp_path: Path) -> None:
+    """Each entry's hash covers all before it."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    _keep(memory, ONE, TWO)
+    connection = sqlite3.connect(memory.path)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerCorrupt, match=r"damaged|shorter or replaced"):
+        _all(memory)
+
+
+def test_only_its_owner_reads_a_state_file(tmp_path: Path) -> None:
+    """The file holds the noise, so it is made with mode 0600, whatever the mask allows."""
+    before = os.umask(0)
+    try:
+        memory = FileMemory.create(tmp_path / "state.db", "mark")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat(memory.path).st_mode) == 0o600
 
 
 def test_missing_and_broken_files_are_refused(tmp_path: Path) -> None:

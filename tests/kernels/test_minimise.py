@@ -1,19 +1,27 @@
 """The certified minimiser of kernel models, against explicit features and exact minimisers."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from tacit.erm import Hinge, HuberHinge, HuberRegression, Logistic, Objective, Rows, Squared, smallest_tolerance, solve
 from tacit.errors import InvalidParameter
-from tacit.kernels import RBF, FunctionKernel, Linear, Polynomial
+from tacit.kernels import RBF, FunctionKernel, Laplacian, Linear, Polynomial
+from tacit.kernels import minimise as module
 from tacit.kernels.domain import Domain
 from tacit.kernels.fitting import certified_linear, certified_model, size_bound
 from tacit.kernels.minimise import (
     LARGEST_COUNT,
     KernelProblem,
+    _descended,
     _distance_by_gap,
+    _factorised_solve,
     _gradient_norm,
+    _swept,
+    is_proven,
     minimise,
+    smallest_alpha,
     tolerance_for,
 )
 
@@ -134,7 +142,7 @@ def test_functions_that_are_not_symmetric_are_refused():
 def test_sums_with_a_function_are_looked_at_too():
     """Adding a constant to a function that is no kernel does not hide it."""
     kernel = FunctionKernel(lambda x, z: 1.0 - float(np.sum((x - z) ** 2)), 1.0, vectors=True) + 0.01
-    assert not kernel.proven
+    assert not is_proven(kernel)
     with pytest.raises(InvalidParameter, match="positive semi-definite"):
         KernelProblem.of(Domain(kernel, 1.0, WIDTH), X, Y, Logistic(), 0.1)
 
@@ -148,3 +156,84 @@ def test_thousands_of_records_are_solved_by_conjugate_gradients():
     problem = KernelProblem.of(domain, rows, labels, Logistic(), 0.02)
     tolerance = tolerance_for(domain, len(rows), Logistic(), 0.02)
     assert _gradient_norm(problem, minimise(problem, tolerance)) <= tolerance
+
+
+@EVERY
+@pytest.mark.parametrize("kernel", [RBF(1.0), Linear() + 1.0, Polynomial(6, 10.0), Laplacian(1.0)])
+def test_no_labels_and_no_rows_keep_the_smallest_alpha_from_being_certified(name, kernel):
+    """At the smallest ridge coinciding, nearly coinciding and spread rows are all fitted, whatever the labels."""
+    domain, loss = Domain(kernel, 1.0, 2), LOSSES[name]
+    alpha = smallest_alpha(domain, loss)
+    spread = GENERATOR.normal(size=(20, 2))
+    for rows in (np.zeros((20, 2)), 0.5 + 1e-9 * spread, spread):
+        for flipped in (0, 1, 2, 9):
+            labels = np.where(np.arange(20) < flipped, 1.0, -1.0)
+            found = certified_model(domain, rows, labels, loss, alpha, None)
+            assert np.abs(found.model.weights).sum() <= 1.005 * loss.lipschitz / alpha
+
+
+@EVERY
+def test_a_ridge_too_small_is_refused_without_a_look_at_records(name):
+    """The refusal depends on public quantities: the kernel is never evaluated."""
+    asked = []
+    kernel = FunctionKernel(lambda x, z: asked.append(x) or 1.0, 1.0)
+    with pytest.raises(InvalidParameter, match="alpha must be at least"):
+        certified_model(Domain(kernel, 1.0, 0), ["a", "b"], np.array([1.0, -1.0]), LOSSES[name], 1e-8, None)
+    assert asked == []
+
+
+def test_the_smallest_alpha_scales_with_the_kernel_and_its_error():
+    """It is a millionth of R^2 for accurate kernels, and more for inaccurate ones."""
+    assert smallest_alpha(Domain(RBF(1.0), 1.0, 2), Logistic()) == pytest.approx(1e-6)
+    assert smallest_alpha(Domain(RBF(1.0) * 100.0, 1.0, 2), Hinge()) == pytest.approx(1e-4)
+    rough = FunctionKernel(lambda x, z: 1.0, 1.0, error=1e-9)
+    assert smallest_alpha(Domain(rough, 1.0, 0), Logistic()) > 1e-4
+
+
+@EVERY
+def test_without_newtons_method_the_same_certificate_is_reached(name, monkeypatch):
+    """With no patience at all for Newton's method, the slow methods take over and certify."""
+    domain, loss, alpha = Domain(RBF(2.0), 1.0, WIDTH), LOSSES[name], 0.1
+    problem = KernelProblem.of(domain, X[:30], Y[:30], loss, alpha)
+    tolerance = tolerance_for(domain, 30, loss, alpha)
+    quick = minimise(problem, tolerance)
+    monkeypatch.setattr(module, "_PATIENCE", 0)
+    slow = minimise(problem, tolerance)
+    bound = _distance_by_gap(problem, slow) if name == "hinge" else _gradient_norm(problem, slow) / alpha
+    assert bound <= tolerance / alpha
+    assert np.abs(slow).sum() <= 1.005 * loss.lipschitz / alpha
+    assert np.sqrt((slow - quick) @ problem.gram @ (slow - quick)) <= 2 * tolerance / alpha
+
+
+def test_the_slow_methods_reach_the_finest_tolerance():
+    """They end at what tolerance_for promises of doubles, also where no tolerance for the noise is in the way."""
+    domain, alpha, many = Domain(RBF(1.0), 1.0, WIDTH), 0.01, 10**12
+    for loss, slow, bound in (
+        (Logistic(), _descended, lambda problem, weights: _gradient_norm(problem, weights)),
+        (Hinge(), _swept, lambda problem, weights: _distance_by_gap(problem, weights) * alpha),
+    ):
+        problem = KernelProblem.of(domain, X[:12], Y[:12], loss, alpha)
+        tolerance = tolerance_for(domain, many, loss, alpha)
+        assert bound(problem, slow(problem, np.zeros(12), tolerance)) <= tolerance
+
+
+def test_a_factorisation_that_fails_is_repeated_with_a_larger_ridge():
+    """An indefinite matrix, which rounding might leave, raises nothing."""
+    assert np.all(np.isfinite(_factorised_solve(np.diag([1.0, -1e-3]), 1e-6, np.ones(2))))
+
+
+def test_kernel_classes_of_users_are_looked_at():
+    """A subclass of Kernel or of a kernel of tacit's own is not taken for positive semi-definite, nor is a sum."""
+
+    @dataclass(frozen=True)
+    class Wild(RBF):
+        """Not a kernel."""
+
+        def block(self, left, right):
+            return 1.0 - np.square(left[:, None] - right).sum(axis=2)
+
+    assert is_proven(RBF(1.0) * 2.0 + Linear())
+    assert not is_proven(Wild(1.0))
+    assert not is_proven(Linear() + Wild(1.0))
+    with pytest.raises(InvalidParameter, match="positive semi-definite"):
+        KernelProblem.of(Domain(Wild(1.0), 1.0, WIDTH), X, Y, Logistic(), 0.1)

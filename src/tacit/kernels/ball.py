@@ -101,7 +101,8 @@ def draw_point(direction: Array, tilt: float, source: Source) -> Array:
     sign = 1.0 if noise.uniform(source, 1)[0] < 0.5 else -1.0
     if dimension == 1:
         return sign * s * direction
-    normal = ndtri(noise.uniform(source, dimension) + 2.0**-54)
+    # The middle of the last of the 2^53 cells rounds to 1, whose quantile is infinite.
+    normal = ndtri(np.minimum(noise.uniform(source, dimension) + 2.0**-54, 1 - 2.0**-53))
     across = normal - direction * (direction @ normal)
     across /= max(float(np.linalg.norm(across)), 1e-300)
     reach = math.sqrt(max(0.0, 1 - s * s)) * float(noise.uniform(source, 1)[0]) ** (1 / (dimension - 1))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
@@ -19,15 +19,17 @@ class FunctionKernel(Kernel):
     """K(x, z) = function(x, z), where K(x, x) is at most `largest`.
 
     A record whose K(x, x) is larger has its features scaled down, K(x, z) c(x) c(z) with c(x) = sqrt(largest/K(x, x)),
-    which is clipping in the feature space: the bound holds whatever the function returns. What a function cannot
-    declare its way out of is being positive semi-definite, which the guarantee assumes: matrices in which the
-    opposite shows are refused. `error` bounds the rounding error of one value, relative to `largest`.
+    which is clipping in the feature space, and every value is cut to [-largest, largest]: the numbers in use are within
+    the bound whatever the function returns.
+
+    Assumes: the function is symmetric and positive semi-definite over all records and points that can occur, depends
+    on its two arguments alone, returns a finite number for each pair, and is off by at most `error`, relative to
+    `largest`. Only then are its values inner products of features, which the guarantee is about. Matrices of records
+    in which the opposite shows are refused; at points that are still to be asked nobody can look.
 
     With `vectors` records are rows of numbers and are clipped to the data norm first; otherwise they may be texts,
     tuples or sets.
     """
-
-    proven: ClassVar[bool] = False
 
     function: Callable[[Any, Any], float]
     largest: float
@@ -49,7 +51,7 @@ class FunctionKernel(Kernel):
         """Return all values, features scaled down where they are too long."""
         found = np.array([[self._value(x, z) for z in right] for x in left], dtype=np.float64)
         found = found.reshape(size_of(left), size_of(right))
-        return self._factors(left)[:, None] * found * self._factors(right)
+        return np.clip(self._factors(left)[:, None] * found * self._factors(right), -self.largest, self.largest)
 
     def diagonal(self, records: Any) -> Array:
         """Return K(x, x), at most the bound."""
@@ -70,10 +72,14 @@ class FunctionKernel(Kernel):
         return np.sqrt(self.largest / long)
 
     def _value(self, x: Any, z: Any) -> float:
+        value, failure = math.nan, ""
         try:
             value = float(self.function(x, z))
-        except (TypeError, ValueError):
-            value = math.nan
+        except Exception as error:
+            failure = type(error).__name__
+        # Outside of the handler: what the function raised may quote a record, and must not come along as a context.
+        if failure:
+            raise InvalidParameter(f"the kernel function must return finite numbers, and raised {failure}.")
         if not abs(value) <= 1e100:
             raise InvalidParameter("the kernel function must return finite numbers, and returned something else.")
         return value

@@ -24,7 +24,7 @@ from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, Kernel, size_of
 from tacit.kernels.landmarks import Landmarks
-from tacit.kernels.minimise import KernelProblem, minimise, tolerance_for
+from tacit.kernels.minimise import KernelProblem, check_alpha, minimise, smallest_alpha, tolerance_for
 from tacit.kernels.model import KernelModel, LinearModel
 
 __all__ = ["Certified", "Targets", "certified_model", "needed_kernel", "read_points", "read_records", "read_targets"]
@@ -120,21 +120,25 @@ def loss_and_alpha(
     """Return the loss by its name and the ridge, by default the one that leaves a small noise in answers.
 
     "auto" aims at a standard deviation of a quarter of a unit of the score (a twentieth of the range for the squared
-    loss), from public quantities alone.
+    loss), from public quantities alone, and is never below what the exact solver takes.
     """
     chosen = CLASSIFICATION.get(name) if isinstance(name, str) else None
     shift = gaussian_shift(budget) if not budget.is_pure else budget.epsilon / 2
     if chosen is not None:
-        return chosen, 8 * domain.square / (count * shift) if is_auto(alpha) else checked_alpha(alpha)
+        return chosen, _chosen_alpha(alpha, 8 * domain.square / (count * shift), domain, chosen)
     if name == "absolute":
-        ridge = 40 * domain.square / (count * shift) if is_auto(alpha) else checked_alpha(alpha)
-        return HuberRegression(1.0, 1.0), ridge
+        huber = HuberRegression(1.0, 1.0)
+        return huber, _chosen_alpha(alpha, 40 * domain.square / (count * shift), domain, huber)
     if name == "squared":
         default = math.cbrt(20 * domain.radius**3 / (count * shift)) ** 2
-        ridge = default if is_auto(alpha) else checked_alpha(alpha)
+        ridge = _chosen_alpha(alpha, default, domain, Squared(1.0, 1.0))
         size = 1 / (2 * math.sqrt(ridge)) if ridge <= domain.square else domain.radius / (domain.square + ridge)
         return Squared(1.0, 1.0001 * domain.radius * size), ridge
     raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
+
+
+def _chosen_alpha(alpha: Alpha, default: float, domain: Domain, loss: PointwiseLoss) -> float:
+    return max(default, smallest_alpha(domain, loss)) if is_auto(alpha) else checked_alpha(alpha)
 
 
 def certified_model(
@@ -148,6 +152,7 @@ def certified_model(
     """
     count = size_of(records)
     if landmarks is None:
+        check_alpha(domain, loss, alpha)
         clipped = domain.clipped(records)
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)

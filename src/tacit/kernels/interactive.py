@@ -59,8 +59,9 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     landmarks : public points (or their number): the model is restricted to their span. Needed from 20,001 records on.
     queries, failure : for PINP, how many answers its error bound is for, and how often it may fail.
     state : the path of a new file that keeps what was answered, so that copies and restarts go on together; that file,
-        and a pickle of the predictor, are then as secret as the records. Without it answers live in this process, and a
-        pickle, which holds nothing secret, can repeat them and extrapolate, not draw new ones.
+        and a pickle of the predictor, are then as secret as the records, and an older file must never be put back.
+        Without it answers live in this process, and a pickle, which holds nothing secret, can repeat them and
+        extrapolate, not draw new ones.
     data_norm, classes, target_range, ledger, random_state : as for tacit's other estimators.
     """
 

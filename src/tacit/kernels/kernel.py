@@ -27,15 +27,13 @@ _OUTWARD = 1 + 2.0**-45
 class Kernel(ABC):
     """A positive semi-definite function of two records.
 
+    For a class of your own that, symmetry and what it declares are assumptions of every guarantee.
     Sums and products of kernels are kernels; adding a positive number adds a constant feature, which is how a
     kernel model has an intercept.
     """
 
     vectors: ClassVar[bool] = True
     """Whether records are rows of numbers, clipped to a norm; otherwise they are what a user's function takes."""
-
-    proven: ClassVar[bool] = True
-    """Whether its formula is known to be positive semi-definite; otherwise matrices are looked at before use."""
 
     @abstractmethod
     def bound(self, norm: float) -> float:
@@ -101,7 +99,6 @@ class Sum(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", _shared(self.first, self.second))
-        object.__setattr__(self, "proven", self.first.proven and self.second.proven)
 
     def bound(self, norm: float) -> float:
         """The sum of the bounds."""
@@ -133,7 +130,6 @@ class Product(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", _shared(self.first, self.second))
-        object.__setattr__(self, "proven", self.first.proven and self.second.proven)
 
     def bound(self, norm: float) -> float:
         """The product of the bounds."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
-from tacit.kernels.memory import Entry, Memory, ProcessMemory
+from tacit.kernels.memory import Entry, Memory, ProcessMemory, Turn
 from tacit.kernels.pinp import Pinp
 from tacit.kernels.tellers import PinpTeller, ProcessTeller, Secret, Teller, decoded, encoded
 from tacit.mechanisms.process import GaussianProcess
@@ -36,73 +36,37 @@ class Answers:
 
 
 @final
-class Session:
-    """Answers points through a memory that all copies share."""
+class _Told:
+    """What one copy has taken over from the memory, in order."""
 
-    def __init__(
-        self, domain: Domain, law: GaussianProcess | Pinp, secret: Secret, mark: str, size: float, memory: Memory
-    ) -> None:
-        self._parts = (domain, law, secret, mark, size, memory)
-        self._domain, self._memory = domain, memory
-        self._reset()
-
-    def _reset(self) -> None:
-        domain, law, secret, mark, size, _ = self._parts
-        kind = ProcessTeller if isinstance(law, GaussianProcess) else PinpTeller
-        self.teller: Teller = kind(domain, law, secret, mark, size)  # type: ignore[arg-type]
+    def __init__(self, domain: Domain, teller: Teller) -> None:
+        self._domain, self.teller = domain, teller
+        self.count = 0
         self._known: dict[bytes, Array] = {}
 
-    def __deepcopy__(self, _: dict[int, Any]) -> "Session":
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without the secret, and without the noise that hides it, unless a file keeps copies together."""
-        domain, law, secret, mark, size, memory = self._parts
-        if isinstance(memory, ProcessMemory):
-            secret, memory = None, memory.sealed(self._public)
-        return Session, (domain, law, secret, mark, size, memory)
-
-    def _public(self, entry: Entry) -> Entry:
-        numbers = np.frombuffer(entry.numbers, dtype=np.float64)
-        return Entry(entry.point, self.teller.public_part(numbers).tobytes())
-
-    @property
-    def draws(self) -> bool:
-        """Whether this copy can draw new answers."""
-        return self._parts[2] is not None and self._memory.writable
-
-    def ask(self, points: Any) -> Answers:
-        """Answer clipped points."""
-        keys = [encoded(self._domain, point) for point in points]
-        try:
-            with self._memory.turn() as turn:
-                for entry in turn.since(len(self._known)):
-                    self._adopt(entry)
-                if self.draws:
-                    self._tell(dict(zip(keys, points, strict=True)), turn)
-        except BaseException:
-            # What was drawn but not kept for good was never seen: start again from the memory.
-            self._reset()
-            raise
-        return self._answers(keys, points)
-
-    def _adopt(self, entry: Entry) -> None:
+    def adopt(self, entry: Entry) -> None:
+        """Take over one answer."""
         numbers = np.frombuffer(entry.numbers, dtype=np.float64)
         self.teller.adopt(decoded(self._domain, entry.point), numbers)
         self._known[entry.point] = numbers
+        self.count += 1
 
-    def _tell(self, asked: dict[bytes, Any], turn: Any) -> None:
+    def tell(self, asked: dict[bytes, Any]) -> list[Entry]:
+        """Draw answers for points that have none, and adopt them; return what must be kept before they are given."""
         waiting = [key for key in asked if key not in self._known]
+        drawn: list[Entry] = []
         while waiting and self.teller.room > 0:
             points = [asked[key] for key in waiting]
             told = self.teller.tell(np.array(points) if self._domain.kernel.vectors else points)
             entries = [Entry(key, numbers.tobytes()) for key, numbers in zip(waiting, told, strict=False)]
             for entry in entries:
-                self._adopt(entry)
-            turn.append(entries)
+                self.adopt(entry)
+            drawn += entries
             waiting = waiting[len(entries) :]
+        return drawn
 
-    def _answers(self, keys: list[bytes], points: Any) -> Answers:
+    def answers(self, keys: list[bytes], points: Any) -> Answers:
+        """Repeat what is known, and extrapolate to the rest."""
         values, deviation, error = (np.empty(size_of(points)) for _ in range(3))
         known = np.array([key in self._known for key in keys])
         values[known] = [self._known[key][0] for key in keys if key in self._known]
@@ -116,3 +80,68 @@ class Session:
                 values[chosen], error[chosen] = self.teller.public(part)
                 deviation[chosen] = np.nan
         return Answers(values, deviation, error, known)
+
+
+@final
+class Session:
+    """Answers points through a memory that all copies share."""
+
+    def __init__(
+        self, domain: Domain, law: GaussianProcess | Pinp, secret: Secret, mark: str, size: float, memory: Memory
+    ) -> None:
+        self._parts = (domain, law, secret, mark, size, memory)
+        self._domain, self._memory = domain, memory
+        self._kind = ProcessTeller if isinstance(law, GaussianProcess) else PinpTeller
+        self._told: _Told | None = None
+
+    def __deepcopy__(self, _: dict[int, Any]) -> "Session":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the secret, and without the noise that hides it, unless a file keeps copies together."""
+        domain, law, secret, mark, size, memory = self._parts
+        if isinstance(memory, ProcessMemory):
+            secret, memory = None, memory.sealed(self._public)
+        return Session, (domain, law, secret, mark, size, memory)
+
+    def _public(self, entry: Entry) -> Entry:
+        numbers = np.frombuffer(entry.numbers, dtype=np.float64)
+        return Entry(entry.point, self._kind.public_part(numbers).tobytes())
+
+    @property
+    def draws(self) -> bool:
+        """Whether this copy can draw new answers."""
+        return self._parts[2] is not None and self._memory.writable
+
+    @property
+    def teller(self) -> Teller:
+        """Who answers, after all answers that were given up to now."""
+        with self._memory.turn() as turn:
+            self._told = told = self._taken(turn)
+        return told.teller
+
+    def ask(self, points: Any) -> Answers:
+        """Answer clipped points."""
+        keys = [encoded(self._domain, point) for point in points]
+        with self._memory.turn() as turn:
+            told = self._taken(turn)
+            drawn = told.tell(dict(zip(keys, points, strict=True))) if self.draws else []
+            answers = told.answers(keys, points)
+            if drawn:
+                turn.keep(drawn)
+            self._told = told
+        return answers
+
+    def _taken(self, turn: Turn) -> _Told:
+        """Take what was told out of the session, up to date.
+
+        It is put back when all of it is kept for good. Whoever finds nothing, after an error or in a child forked
+        meanwhile, starts again from the memory: what was drawn but not kept was never seen.
+        """
+        told, self._told = self._told, None
+        if told is None:
+            domain, law, secret, mark, size, _ = self._parts
+            told = _Told(domain, self._kind(domain, law, secret, mark, size))  # type: ignore[arg-type]
+        for entry in turn.since(told.count):
+            told.adopt(entry)
+        return told

@@ -45,8 +45,9 @@ class Teller(ABC):
     def adopt(self, point: Any, left_behind: Array) -> None:
         """Take over an answer; its first number is the answer itself."""
 
+    @staticmethod
     @abstractmethod
-    def public_part(self, left_behind: Array) -> Array:
+    def public_part(left_behind: Array) -> Array:
         """Return what an answer leaves behind without anything that is secret."""
 
     @abstractmethod
@@ -88,7 +89,8 @@ class ProcessTeller(Teller):
         self._path.adopt(Drawn(left_behind[2:], float(left_behind[1]), float(left_behind[0])))
         self._points.append(point)
 
-    def public_part(self, left_behind: Array) -> Array:
+    @staticmethod
+    def public_part(left_behind: Array) -> Array:
         """The normal number is the noise: with it anyone could take the noise off the answer."""
         public = left_behind.copy()
         public[1] = 0.0
@@ -143,7 +145,8 @@ class PinpTeller(Teller):
             self._path.weights.append(float(left_behind[1]))
             self._points.append(point)
 
-    def public_part(self, left_behind: Array) -> Array:
+    @staticmethod
+    def public_part(left_behind: Array) -> Array:
         """All of it: a correction follows from the answer."""
         return left_behind
 
