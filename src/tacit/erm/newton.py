@@ -108,8 +108,8 @@ def descend(
 
     With `enough` it returns earlier, once the function is expected to fall by no more than half of that.
     """
-    wanted = tolerance / 4
-    here = landscape.evaluate(start, wanted)
+    wanted = tolerance / 2
+    here = _look(landscape, start, wanted, math.inf)
     best = here.norm
     while here.tau > tolerance:
         step = model.direction(here.gradient.reshape(1, -1)).reshape(here.gradient.shape)

@@ -55,7 +55,7 @@ class Rounding:
 
         That is the most rows for a block, and whether scores take twice the digits.
         """
-        accurate = self._fixed(size, False) > wanted / 2
+        accurate = self._fixed(size, False) > 0.75 * wanted
         left = wanted - self._fixed(size, accurate)
         rows = 0.99 * left / (_SAFETY * UNIT_ROUNDOFF * self._steepest(size)) - 8.0
         return max(float(FEWEST_ROWS), rows), accurate
