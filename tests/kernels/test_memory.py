@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
-from tacit.kernels.memory import _DOORS, Entry, FileMemory, Memory, ProcessMemory, SealedMemory
+from tacit.kernels import state_file
+from tacit.kernels.door import _DOORS
+from tacit.kernels.memory import Entry, Memory, ProcessMemory, SealedMemory
+from tacit.kernels.state_file import FileMemory
 
 ONE, TWO = Entry(b"a", b"1"), Entry(b"b", b"2")
 
@@ -260,3 +263,26 @@ def test_existing_files_and_missing_folders_are_refused(tmp_path: Path) -> None:
         FileMemory.create(tmp_path / "state.db", "other")
     with pytest.raises(InvalidParameter, match="folder"):
         FileMemory.create(tmp_path / "nowhere" / "state.db", "mark")
+
+
+def test_a_file_that_another_process_holds_is_busy_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits too long for a turn is told to ask again, and can."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    monkeypatch.setattr(state_file, "_PATIENCE", 0.01)
+    other = sqlite3.connect(memory.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerBusy, match="Ask again"), memory.turn():
+        pass
+    other.execute("ROLLBACK")
+    other.close()
+    assert _all(memory) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check before a fit sees it."""
+    state_file.check_new(tmp_path / "state.db")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InvalidParameter, match="cannot be written to"):
+        state_file.check_new(tmp_path / "state.db")

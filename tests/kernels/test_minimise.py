@@ -11,19 +11,8 @@ from tacit.kernels import RBF, FunctionKernel, Laplacian, Linear, Polynomial
 from tacit.kernels import minimise as module
 from tacit.kernels.domain import Domain
 from tacit.kernels.fitting import certified_linear, certified_model, size_bound
-from tacit.kernels.minimise import (
-    LARGEST_COUNT,
-    KernelProblem,
-    _descended,
-    _distance_by_gap,
-    _factorised_solve,
-    _gradient_norm,
-    _swept,
-    is_proven,
-    minimise,
-    smallest_alpha,
-    tolerance_for,
-)
+from tacit.kernels.minimise import _descended, _distance_by_gap, _factorised_solve, _gradient_norm, _swept, minimise
+from tacit.kernels.problem import LARGEST_COUNT, KernelProblem, is_proven, smallest_alpha, tolerance_for
 
 GENERATOR = np.random.default_rng(3)
 COUNT, WIDTH = 120, 4
@@ -237,3 +226,18 @@ def test_kernel_classes_of_users_are_looked_at():
     assert not is_proven(Linear() + Wild(1.0))
     with pytest.raises(InvalidParameter, match="positive semi-definite"):
         KernelProblem.of(Domain(Wild(1.0), 1.0, WIDTH), X, Y, Logistic(), 0.1)
+
+
+def test_hinges_are_solved_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Narrowing the corner takes some dozens of steps, not hundreds, and no sweeps, at a small ridge too."""
+    generator = np.random.default_rng(5)
+    records = generator.normal(size=(600, 10)) / 4
+    labels = np.where(records[:, 0] * records[:, 1] + 0.05 * generator.normal(size=600) > 0, 1.0, -1.0)
+    domain = Domain(RBF(1.0), 1.0, 10)
+    problem = KernelProblem.of(domain, domain.clipped(records), labels, Hinge(), 1e-3)
+    steps = []
+    monkeypatch.setattr(module, "_step", lambda *parts, old=module._step: steps.append(1) or old(*parts))
+    tolerance = tolerance_for(domain, 600, Hinge(), 1e-3)
+    found = module._narrowed(problem, tolerance)
+    assert _distance_by_gap(problem, found) * 1e-3 <= tolerance
+    assert len(steps) <= 80

@@ -24,8 +24,9 @@ from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, Kernel, size_of
 from tacit.kernels.landmarks import Landmarks
-from tacit.kernels.minimise import KernelProblem, check_alpha, minimise, smallest_alpha, tolerance_for
+from tacit.kernels.minimise import minimise
 from tacit.kernels.model import KernelModel, LinearModel
+from tacit.kernels.problem import KernelProblem, check_alpha, smallest_alpha, tolerance_for
 
 __all__ = ["Certified", "Targets", "certified_model", "needed_kernel", "read_points", "read_records", "read_targets"]
 

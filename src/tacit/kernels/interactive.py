@@ -27,9 +27,10 @@ from tacit.kernels.fitting import (
 )
 from tacit.kernels.kernel import Kernel, size_of
 from tacit.kernels.landmarks import Landmarks, landmarks_given
-from tacit.kernels.memory import FileMemory, Memory, ProcessMemory, check_new
+from tacit.kernels.memory import Memory, ProcessMemory
 from tacit.kernels.pinp import Pinp, PinpPath
 from tacit.kernels.session import Answers, Session
+from tacit.kernels.state_file import FileMemory, check_new
 from tacit.kernels.tellers import PinpTeller
 from tacit.mechanisms.process import GaussianProcess, Path
 from tacit.release import Release, release

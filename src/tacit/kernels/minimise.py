@@ -7,131 +7,22 @@ Whatever the records are, a certified point is returned: where Newton's method d
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from tacit.erm.exact import CompensatedSum
-from tacit.erm.loss import PointwiseLoss
 from tacit.erm.losses import Hinge, HuberHinge
-from tacit.errors import InvalidParameter
-from tacit.kernels.domain import Domain
-from tacit.kernels.kernel import UNIT, Array, Constant, Kernel, Product, Sum, growth, size_of
-from tacit.kernels.standard import RBF, Laplacian, Linear, Polynomial
+from tacit.kernels.kernel import UNIT, Array
+from tacit.kernels.problem import KernelProblem
 
-__all__ = ["LARGEST_COUNT", "KernelProblem", "check_alpha", "is_proven", "minimise", "smallest_alpha", "tolerance_for"]
+__all__ = ["minimise"]
 
-LARGEST_COUNT = 20_000
-"""How many records the matrix of all pairs is built for."""
-
-_BLOCK = 256
 _DIRECT = 2_500
 _PATIENCE = 300
 _MASS = 1.005
-_PROVEN = (Constant, Linear, Polynomial, RBF, Laplacian)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class KernelProblem:
-    """The objective J in terms of the weights mu of its records."""
-
-    domain: Domain
-    gram: Array
-    targets: Array
-    loss: PointwiseLoss
-    alpha: float
-
-    @classmethod
-    def of(cls, domain: Domain, records: Any, targets: object, loss: PointwiseLoss, alpha: float) -> "KernelProblem":
-        """Build the matrix of all pairs of clipped records; refuse kernels that show a negative square."""
-        count = size_of(records)
-        if count > LARGEST_COUNT:
-            raise InvalidParameter(
-                f"exact kernel models are fitted to at most {LARGEST_COUNT} records, got {count}. Give landmarks."
-            )
-        gram = domain.gram(records)
-        largest = float(np.max(np.diagonal(gram)))
-        if not np.all(np.isfinite(gram)) or largest > domain.square * (1 + 1e-9):
-            raise InvalidParameter("the kernel's values at these records are not finite, or exceed its own bound.")
-        if not is_proven(domain.kernel):
-            _require_positive(gram, domain)
-        return cls(domain, gram, loss.prepare(targets), loss, alpha)
-
-    @property
-    def count(self) -> int:
-        """How many records there are."""
-        return len(self.targets)
-
-    def scores(self, weights: Array) -> Array:
-        """Return K times the weights, block by block with compensation."""
-        total = CompensatedSum()
-        for start in range(0, self.count, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            total.add(weights[part] @ self.gram[part])
-        return total.result()
-
-    def score_error(self, mass: float) -> float:
-        """Bound the error of a computed score when the sizes of the weights sum to `mass`."""
-        return _score_unit(self.domain) * mass
-
-    def slopes(self, scores: Array) -> Array:
-        """Return the derivative of every record's loss in its score, cut to L, which no minimiser's slope exceeds."""
-        steepest = self.loss.lipschitz
-        return np.clip(self.loss.slopes(self._shifted(scores), self.targets)[:, 0], -steepest, steepest)
-
-    def residual(self, weights: Array) -> Array:
-        """Return r, the gradient of J in terms of the features."""
-        return self.alpha * weights + self.slopes(self.scores(weights)) / self.count
-
-    def curvatures(self, scores: Array) -> Array:
-        """Return the second derivative of every record's loss in its score."""
-        return self.loss.curvatures(self._shifted(scores), self.targets)[:, 0]
-
-    def _shifted(self, scores: Array) -> Array:
-        offset = self.loss.offset(self.targets)
-        return np.array(scores if offset is None else scores - offset)[:, None]
-
-
-def is_proven(kernel: Kernel) -> bool:
-    """Tell whether a kernel's formula is known to be positive semi-definite; a class of a user's own never is."""
-    if isinstance(kernel, Sum | Product) and type(kernel) in (Sum, Product):
-        return is_proven(kernel.first) and is_proven(kernel.second)
-    return type(kernel) in _PROVEN
-
-
-def smallest_alpha(domain: Domain, loss: PointwiseLoss) -> float:
-    """Return the smallest ridge at which every data set can be certified, from public quantities."""
-    smoothness = loss.smoothness if math.isfinite(loss.smoothness) else 1.0
-    return max(1.0, smoothness) * max(1e-6 * domain.square, 3 * domain.radius * math.sqrt(_score_unit(domain)))
-
-
-def check_alpha(domain: Domain, loss: PointwiseLoss, alpha: float) -> None:
-    """Refuse a ridge too small for doubles, whatever the records are."""
-    smallest = smallest_alpha(domain, loss)
-    if not alpha >= smallest:
-        raise InvalidParameter(
-            f"alpha must be at least {smallest:.3g} where K(x, x) is up to {domain.square:.3g}, got {alpha!r}. "
-            "Use a larger alpha, or landmarks."
-        )
-
-
-def _score_unit(domain: Domain) -> float:
-    """Bound the error of a computed score for weights whose sizes sum to 1."""
-    return domain.accuracy + growth(_BLOCK + 8) * domain.square
-
-
-def tolerance_for(domain: Domain, count: int, loss: PointwiseLoss, alpha: float) -> float:
-    """Return how well to solve: far below the noise, but no better than doubles allow; from public quantities."""
-    mass = 1.01 * loss.lipschitz / alpha
-    score = _score_unit(domain) * mass
-    if isinstance(loss, Hinge):
-        return max(1e-2 * domain.radius / count, 8 * math.sqrt(2 * score * alpha))
-    slope = loss.smoothness * score + loss.rounding(domain.square * mass) + 16 * UNIT * loss.lipschitz
-    return max(1e-3 * loss.lipschitz * domain.radius / count, 16 * domain.radius * slope)
 
 
 def minimise(problem: KernelProblem, tolerance: float) -> Array:
@@ -198,18 +89,8 @@ def _gradient_norm(problem: KernelProblem, weights: Array) -> float:
 
 
 def _step(problem: KernelProblem, weights: Array, scores: Array, slopes: Array) -> Array:
-    """Return Newton's step, shortened until the slope along it is small.
-
-    With r the residual and D the curvatures, the step is -r/alpha + S v, S = sqrt(D), where
-    (n alpha I + S K S) v = S K r / alpha: positive definite, and as well conditioned as J.
-    """
-    rest = problem.alpha * weights + slopes / problem.count
-    root = np.sqrt(problem.curvatures(scores))
-    inside = np.flatnonzero(root)
-    step = rest / -problem.alpha
-    if len(inside):
-        pull = root * problem.scores(rest) / problem.alpha
-        step[inside] += root[inside] * _solved(problem, root, inside, pull[inside])
+    """Return Newton's step, shortened until the slope along it is small."""
+    step = _newton_step(problem, weights, slopes, problem.curvatures(scores))
     along = problem.scores(step)
 
     def slope(share: float) -> float:
@@ -217,6 +98,22 @@ def _step(problem: KernelProblem, weights: Array, scores: Array, slopes: Array) 
         return float((problem.alpha * (weights + share * step) + moved) @ along)
 
     return step * _share(slope)
+
+
+def _newton_step(problem: KernelProblem, weights: Array, slopes: Array, curvatures: Array) -> Array:
+    """Return the step to the minimum of the quadratic with these slopes and curvatures at the weights.
+
+    With r the residual and D the curvatures, the step is -r/alpha + S v, S = sqrt(D), where
+    (n alpha I + S K S) v = S K r / alpha: positive definite, and as well conditioned as J.
+    """
+    rest = problem.alpha * weights + slopes / problem.count
+    root = np.sqrt(curvatures)
+    inside = np.flatnonzero(root)
+    step = rest / -problem.alpha
+    if len(inside):
+        pull = root * problem.scores(rest) / problem.alpha
+        step[inside] += root[inside] * _solved(problem, root, inside, pull[inside])
+    return step
 
 
 def _solved(problem: KernelProblem, root: Array, inside: Any, right: Array) -> Array:
@@ -259,11 +156,18 @@ def _share(slope: Any) -> float:
 
 
 def _narrowed(problem: KernelProblem, tolerance: float) -> Array:
-    """Round the corner ever less; the slopes of rounded hinges are dual variables of the hinge itself."""
-    weights = candidate = np.zeros(problem.count)
-    width = 0.5
-    for _ in range(_PATIENCE):
+    """Round the corner ever less; the slopes of rounded hinges are dual variables of the hinge itself.
+
+    A rounded hinge is quadratic in three pieces, so Newton's method is done when records stay on theirs. A narrower one
+    begins where it would end if they stayed there, too.
+    """
+    weights = candidate = slopes = np.zeros(problem.count)
+    width, pieces = 0.5, None
+    while width >= 1e-14:
         rounded = replace(problem, loss=HuberHinge(width))
+        if pieces is not None:
+            weights = weights + _carried(rounded, weights, slopes, pieces)
+        pieces = None
         for _ in range(_PATIENCE):
             scores = rounded.scores(weights)
             slopes = rounded.slopes(scores)
@@ -271,14 +175,22 @@ def _narrowed(problem: KernelProblem, tolerance: float) -> Array:
             for found in (candidate, _feasible(problem, weights)):
                 if _distance_by_gap(problem, found) * problem.alpha <= tolerance:
                     return found
-            near = _gradient_norm(rounded, candidate) <= 0.1 * math.sqrt(problem.alpha * width / problem.count)
             weights = weights + _step(rounded, weights, scores, slopes)
-            if near or not np.all(np.isfinite(weights)):
+            if not np.all(np.isfinite(weights)):
+                return candidate
+            before, pieces = pieces, rounded.curvatures(scores) > 0
+            if before is not None and np.array_equal(pieces, before):
                 break
         width /= 8
-        if width < 1e-14 or not np.all(np.isfinite(weights)):
-            break
     return candidate
+
+
+def _carried(rounded: KernelProblem, weights: Array, slopes: Array, curved: Any) -> Array:
+    """Return the step to the minimum of the quadratic that is the rounded hinge if just these records are curved."""
+    corner = rounded.targets
+    curvatures = np.where(curved, rounded.curvatures(corner), 0.0)
+    line = rounded.slopes(corner) + curvatures * (rounded.scores(weights) - corner)
+    return _newton_step(rounded, weights, np.where(curved, line, slopes), curvatures)
 
 
 def _feasible(problem: KernelProblem, weights: Array) -> Array:
@@ -308,19 +220,3 @@ def _distance_by_gap(problem: KernelProblem, weights: Array) -> float:
     t = problem.targets * problem.scores(weights) - 1.0
     gap = float(np.mean(np.where(t > 0, dual, 1.0 - dual) * np.abs(t))) * 1.001
     return math.sqrt(2 * (gap + 2 * problem.score_error(1.001 / problem.alpha)) / problem.alpha) * 1.001
-
-
-def _require_positive(gram: Array, domain: Domain) -> None:
-    """Refuse a matrix with a clearly negative direction: no kernel has one."""
-    count = len(gram)
-    shifted = gram.copy()
-    # More than the kernel's own error and the factorisation's can amount to, so no true kernel is refused.
-    error = (count + 1) * (domain.accuracy + growth(count + 2) * domain.square)
-    shifted[np.diag_indices_from(shifted)] += error + 1e-10 * domain.square
-    refused = False
-    try:
-        np.linalg.cholesky(shifted)
-    except LinAlgError:
-        refused = True
-    if refused:
-        raise InvalidParameter("the kernel function is not positive semi-definite on these records.")

@@ -152,7 +152,7 @@ class Path:
     """One sample path: what was answered, and what is needed to go on.
 
     There must be one path for one release: two copies that went on by themselves would answer alike points with
-    different noise. `tacit.kernels.memory` keeps copies together.
+    different noise. `tacit.kernels.session` keeps copies together.
     """
 
     def __init__(self, law: GaussianProcess, function: SecretFunction | None, source: Source | None, mark: str) -> None:

@@ -1,0 +1,143 @@
+"""The regularised risk of a kernel model in terms of the weights of its records, and how well it can be minimised.
+
+J(w) = (1/n) sum_i loss(<w, phi(x_i)>) + (alpha/2)|w|^2 at w = sum_i mu_i phi(x_i), with K the matrix of all pairs.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from tacit.erm.exact import CompensatedSum
+from tacit.erm.loss import PointwiseLoss
+from tacit.erm.losses import Hinge
+from tacit.errors import InvalidParameter
+from tacit.kernels.domain import Domain
+from tacit.kernels.kernel import UNIT, Array, Constant, Kernel, Product, Sum, growth, size_of
+from tacit.kernels.standard import RBF, Laplacian, Linear, Polynomial
+
+__all__ = ["LARGEST_COUNT", "KernelProblem", "check_alpha", "is_proven", "smallest_alpha", "tolerance_for"]
+
+LARGEST_COUNT = 20_000
+"""How many records the matrix of all pairs is built for."""
+
+_BLOCK = 256
+_PROVEN = (Constant, Linear, Polynomial, RBF, Laplacian)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """The objective J in terms of the weights mu of its records."""
+
+    domain: Domain
+    gram: Array
+    targets: Array
+    loss: PointwiseLoss
+    alpha: float
+
+    @classmethod
+    def of(cls, domain: Domain, records: Any, targets: object, loss: PointwiseLoss, alpha: float) -> "KernelProblem":
+        """Build the matrix of all pairs of clipped records; refuse kernels that show a negative square."""
+        count = size_of(records)
+        if count > LARGEST_COUNT:
+            raise InvalidParameter(
+                f"exact kernel models are fitted to at most {LARGEST_COUNT} records, got {count}. Give landmarks."
+            )
+        gram = domain.gram(records)
+        largest = float(np.max(np.diagonal(gram)))
+        if not np.all(np.isfinite(gram)) or largest > domain.square * (1 + 1e-9):
+            raise InvalidParameter("the kernel's values at these records are not finite, or exceed its own bound.")
+        if not is_proven(domain.kernel):
+            _require_positive(gram, domain)
+        return cls(domain, gram, loss.prepare(targets), loss, alpha)
+
+    @property
+    def count(self) -> int:
+        """How many records there are."""
+        return len(self.targets)
+
+    def scores(self, weights: Array) -> Array:
+        """Return K times the weights, block by block with compensation."""
+        total = CompensatedSum()
+        for start in range(0, self.count, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            total.add(weights[part] @ self.gram[part])
+        return total.result()
+
+    def score_error(self, mass: float) -> float:
+        """Bound the error of a computed score when the sizes of the weights sum to `mass`."""
+        return _score_unit(self.domain) * mass
+
+    def slopes(self, scores: Array) -> Array:
+        """Return the derivative of every record's loss in its score, cut to L, which no minimiser's slope exceeds."""
+        steepest = self.loss.lipschitz
+        return np.clip(self.loss.slopes(self._shifted(scores), self.targets)[:, 0], -steepest, steepest)
+
+    def residual(self, weights: Array) -> Array:
+        """Return r, the gradient of J in terms of the features."""
+        return self.alpha * weights + self.slopes(self.scores(weights)) / self.count
+
+    def curvatures(self, scores: Array) -> Array:
+        """Return the second derivative of every record's loss in its score."""
+        return self.loss.curvatures(self._shifted(scores), self.targets)[:, 0]
+
+    def _shifted(self, scores: Array) -> Array:
+        offset = self.loss.offset(self.targets)
+        return np.array(scores if offset is None else scores - offset)[:, None]
+
+
+def is_proven(kernel: Kernel) -> bool:
+    """Tell whether a kernel's formula is known to be positive semi-definite; a class of a user's own never is."""
+    if isinstance(kernel, Sum | Product) and type(kernel) in (Sum, Product):
+        return is_proven(kernel.first) and is_proven(kernel.second)
+    return type(kernel) in _PROVEN
+
+
+def smallest_alpha(domain: Domain, loss: PointwiseLoss) -> float:
+    """Return the smallest ridge at which every data set can be certified, from public quantities."""
+    smoothness = loss.smoothness if math.isfinite(loss.smoothness) else 1.0
+    return max(1.0, smoothness) * max(1e-6 * domain.square, 3 * domain.radius * math.sqrt(_score_unit(domain)))
+
+
+def check_alpha(domain: Domain, loss: PointwiseLoss, alpha: float) -> None:
+    """Refuse a ridge too small for doubles, whatever the records are."""
+    smallest = smallest_alpha(domain, loss)
+    if not alpha >= smallest:
+        raise InvalidParameter(
+            f"alpha must be at least {smallest:.3g} where K(x, x) is up to {domain.square:.3g}, got {alpha!r}. "
+            "Use a larger alpha, or landmarks."
+        )
+
+
+def _score_unit(domain: Domain) -> float:
+    """Bound the error of a computed score for weights whose sizes sum to 1."""
+    return domain.accuracy + growth(_BLOCK + 8) * domain.square
+
+
+def tolerance_for(domain: Domain, count: int, loss: PointwiseLoss, alpha: float) -> float:
+    """Return how well to solve: far below the noise, but no better than doubles allow; from public quantities."""
+    mass = 1.01 * loss.lipschitz / alpha
+    score = _score_unit(domain) * mass
+    if isinstance(loss, Hinge):
+        return max(1e-2 * domain.radius / count, 8 * math.sqrt(2 * score * alpha))
+    slope = loss.smoothness * score + loss.rounding(domain.square * mass) + 16 * UNIT * loss.lipschitz
+    return max(1e-3 * loss.lipschitz * domain.radius / count, 16 * domain.radius * slope)
+
+
+def _require_positive(gram: Array, domain: Domain) -> None:
+    """Refuse a matrix with a clearly negative direction: no kernel has one."""
+    count = len(gram)
+    shifted = gram.copy()
+    # More than the kernel's own error and the factorisation's can amount to, so no true kernel is refused.
+    error = (count + 1) * (domain.accuracy + growth(count + 2) * domain.square)
+    shifted[np.diag_indices_from(shifted)] += error + 1e-10 * domain.square
+    refused = False
+    try:
+        np.linalg.cholesky(shifted)
+    except LinAlgError:
+        refused = True
+    if refused:
+        raise InvalidParameter("the kernel function is not positive semi-definite on these records.")
