@@ -6,6 +6,7 @@ from tacit.audit.case import Case, Question
 from tacit.audit.catalogue.estimators import ESTIMATORS
 from tacit.audit.catalogue.kernels import KERNELS
 from tacit.audit.catalogue.mechanisms import MECHANISMS
+from tacit.audit.catalogue.queries import QUERIES
 from tacit.audit.catalogue.statistics import STATISTICS
 from tacit.audit.exhibits import EXHIBITS
 from tacit.errors import InvalidParameter
@@ -17,6 +18,7 @@ _BUILDERS: dict[str, Callable[[Question], Case]] = {
     **STATISTICS,
     **ESTIMATORS,
     **KERNELS,
+    **QUERIES,
     **{exhibit.name: exhibit.build for exhibit in EXHIBITS},
 }
 
