@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check stats bench docs clean
+.PHONY: help demo test coverage check stats bench docs clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -18,6 +18,9 @@ demo: .venv/installed ## the main job on real records, with a picture
 	$(BIN)/tacit demo --output demo
 
 test: check ## everything that must hold
+	$(BIN)/python -m pytest --numprocesses 2
+
+coverage: .venv/installed ## the tests again, and which lines none of them runs
 	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term:skip-covered
 
 check: .venv/installed ## style, types, import order, proof fingerprints
@@ -35,7 +38,9 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/speed_peers.py
 	$(BIN)/python benchmarks/default_ridge.py
+	$(BIN)/python benchmarks/default_margin.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/queries_scale.py
 
 docs: .venv/installed ## the documentation as pages in site/

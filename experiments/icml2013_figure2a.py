@@ -64,7 +64,7 @@ def measure(
     for epsilon in epsilons:
         started = time.perf_counter()
         budget = None if math.isinf(epsilon) else Budget(epsilon, DELTA)
-        terms = Terms(None, LABEL, run, "both classes")
+        terms = Terms(None, LABEL, run, ("both classes",))
         released = release_linear(mapped, features, targets, _loss(budget), budget, "auto", "auto", terms)
         seconds = spent + time.perf_counter() - started
         accuracy = float(np.mean(np.sign(released.model.scores(scaled[test])[:, 0]) == labels[test]))

@@ -29,7 +29,7 @@ from tacit.mechanisms.process import Path as SamplePath
 from tacit.release import release
 
 RECORDS, ALPHA, EVERY = 2_000, 0.03, 500
-COLUMNS = ("answered", "milliseconds_per_answer")
+COLUMNS = ("answered", "milliseconds_per_answer", "sum_of_squares", "chi_square_tail")
 
 
 def secret(domain: Domain) -> Certified:
@@ -61,6 +61,12 @@ def converse(path: SamplePath, domain: Domain, count: int) -> tuple[Floats, Floa
     return points, answers, times
 
 
+def squares(normals: Floats) -> tuple[float, float]:
+    """Return the sum of squares of whitened noise, and how rare one as far out is."""
+    total = float(normals @ normals)
+    return total, float(2 * min(stats.chi2.cdf(total, len(normals)), stats.chi2.sf(total, len(normals))))
+
+
 def main(given: Sequence[str] | None = None) -> None:
     """Ask, test the noise, and write the times."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -76,18 +82,16 @@ def main(given: Sequence[str] | None = None) -> None:
     points, answers, times = converse(path, domain, asked.points)
     factor = cholesky(domain.gram(points) + law.jitter * np.eye(len(points)), lower=True)
     normals = solve_triangular(factor, answers - found.model.values(points), lower=True) / law.sigma
-    total = float(normals @ normals)
-    tail = 2 * min(stats.chi2.cdf(total, len(points)), stats.chi2.sf(total, len(points)))
-    smaller = stats.chi2.cdf(0.81 * total, len(points))
     print(f"{len(points)} answers, deviation {law.sigma * np.sqrt(domain.square):.4f} each")
-    print(
-        f"sum of squares of whitened noise {total:.1f}, chi-square tail {tail:.3g}; were it 10 % smaller, {smaller:.1g}"
-    )
+    rows = []
     for answered, milliseconds in times:
-        print(f"{answered:6d} answered: {milliseconds:.2f} ms of one core an answer")
+        total, tail = squares(normals[:answered])
+        rows.append((answered, milliseconds, total, tail))
+        print(f"{answered:6d} answered: {milliseconds:.2f} ms of one core each, squares {total:.1f}, tail {tail:.3g}")
+    print(f"were the noise 10 % smaller, the tail would be {squares(0.9 * normals)[1]:.1g}")
     asked.output.mkdir(parents=True, exist_ok=True)
     command = f"icml2013_interactive.py --points {asked.points}"
-    write_table(asked.output / "icml2013_interactive.csv", command, COLUMNS, times)
+    write_table(asked.output / "icml2013_interactive.csv", command, COLUMNS, rows)
 
 
 if __name__ == "__main__":

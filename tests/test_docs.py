@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli.app import app
+from tacit.kernels.noise_table import table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,6 +50,17 @@ def test_the_page_on_statistical_queries_runs_from_top_to_bottom(tmp_path, monke
             exec(block, names)
     assert "epsilon=0, delta=0" in printed.getvalue().splitlines()
     assert "Gaussian noise" in printed.getvalue()
+
+
+def test_the_page_on_kernels_runs_and_its_table_is_what_the_command_prints(tmp_path, monkeypatch):
+    """Its Python runs in one go on the records that come along."""
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "how-to-choose.md"
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(page, "python"):
+            exec(block, {})
+    assert "replace-one neighbours" in printed.getvalue()
+    assert table() in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
@@ -66,6 +67,14 @@ def test_the_committed_figure_2b_shows_the_papers_claim(shared: ModuleType) -> N
     assert wide > _mean(table, "accuracy", panel="columns", method="landmarks", columns=100)
 
 
+def test_the_committed_conversation_of_5000_answers_has_the_noise_it_should(shared: ModuleType) -> None:
+    """At every length the squares of whitened noise are chi-square; 10 % less noise would not be (below 1e-9)."""
+    table = shared.read_table(shared.RESULTS / "icml2013_interactive.csv")
+    assert int(table[-1]["answered"]) == 5000
+    assert all(float(row["chi_square_tail"]) > 1e-9 for row in table)
+    assert chi2.cdf(0.81 * float(table[-1]["sum_of_squares"]), 5000) < 1e-9
+
+
 def test_the_conversation_writes_its_times(
     shared: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,10 +84,9 @@ def test_the_conversation_writes_its_times(
     icml2013_interactive.EVERY = 50
     icml2013_interactive.RECORDS = 200
     icml2013_interactive.main(["--points", "150", "--output", str(tmp_path)])
-    printed = capsys.readouterr().out
-    tail = float(printed.split("chi-square tail ")[1].split(";")[0])
-    assert tail > 1e-9
+    assert "10 % smaller" in capsys.readouterr().out
     table = shared.read_table(tmp_path / "icml2013_interactive.csv")
+    assert all(float(row["chi_square_tail"]) > 1e-9 for row in table)
     assert [int(row["answered"]) for row in table] == [50, 100, 150]
     text = (tmp_path / "icml2013_interactive.csv").read_text(encoding="utf-8")
     assert text.startswith("# rehearsal with seeds, public data; made by: python experiments/icml2013_interactive.py")

@@ -17,6 +17,7 @@ __all__ = ["NEIGHBOURS", "Release", "release"]
 NEIGHBOURS = "replace-one"
 
 Value = TypeVar("Value")
+_MANY = 100
 Answer = TypeVar("Answer")
 Other = TypeVar("Other")
 
@@ -39,7 +40,9 @@ class Release(Generic[Answer]):
     entry: Entry | None
 
     def __str__(self) -> str:
-        return f"{self.value} ({self.guarantee})"
+        size = getattr(self.value, "size", 0)
+        value = f"{size:,} numbers" if isinstance(size, int) and size > _MANY else self.value
+        return f"{value} ({self.guarantee})"
 
     def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
         """Return the release with its value changed by a function that looks at no record."""

@@ -1,6 +1,5 @@
 """What lists of events cost: laws over every kind of event, the published tables, and independent oracles."""
 
-import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -50,13 +49,14 @@ def test_repeated_randomized_response_is_counted() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@SLOW
+@settings(SLOW, max_examples=5)
 @given(st.data())
 def test_order_does_not_matter(method: Any, data: st.DataObject) -> None:
     """Any order of a list costs the same."""
     kinds = [KINDS[kind] for kind in APPLIES[method]]
     events = data.draw(st.lists(st.one_of(kinds), min_size=2, max_size=3))
-    prices = [cost(list(order), delta=DELTA, method=method).epsilon for order in itertools.permutations(events)]
+    orders = (events, events[::-1], events[1:] + events[:1])
+    prices = [cost(order, delta=DELTA, method=method).epsilon for order in orders]
     assert max(prices) == pytest.approx(min(prices), rel=SLACK[method], abs=SLACK[method])
 
 

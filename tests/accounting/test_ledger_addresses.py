@@ -73,7 +73,7 @@ def test_a_ledger_whose_file_has_gone_is_missing(tmp_path: Path) -> None:
     for attempt in (lambda: ledger.spent, lambda: ledger.spend(TENTH, label="x"), lambda: ledger.entries()):
         with pytest.raises(LedgerMissing):
             attempt()
-    assert list(tmp_path.iterdir()) == []
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db.lock"]
 
 
 def test_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
@@ -95,9 +95,38 @@ def test_an_empty_file_may_become_a_ledger_but_is_none(tmp_path: Path) -> None:
 
 
 def test_a_new_ledger_is_private_to_its_owner(tmp_path: Path) -> None:
-    """Nobody else can read the file of a new ledger."""
+    """Nobody else can read the file of a new ledger, or hold its lock."""
     _create(f"sqlite:///{tmp_path}/ledger.db")
     assert (tmp_path / "ledger.db").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "ledger.db.lock").stat().st_mode & 0o077 == 0
+
+
+def test_a_ledger_without_its_lock_can_be_read_and_gets_one_when_it_is_charged(tmp_path: Path) -> None:
+    """A ledger put back without the lock beside it is as good as before, and who only reads it makes no file."""
+    ledger = _create(f"sqlite:///{tmp_path}/ledger.db")
+    (tmp_path / "ledger.db.lock").unlink()
+    assert Ledger.open(ledger.address).spent == Budget(0)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
+    ledger.spend(TENTH, label="first")
+    assert {file.name for file in tmp_path.iterdir()} == {"ledger.db", "ledger.db.lock"}
+
+
+def test_a_reader_finishes_what_a_killed_writer_left_though_the_lock_is_gone(tmp_path: Path) -> None:
+    """A journal that is left over is rolled back by whoever comes first."""
+    ledger = _create(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.spend(TENTH, label="first")
+    # A cache of one page spills in the middle of the transaction: both journal and file are half written.
+    dies = (
+        "import os, sqlite3, sys; execute = sqlite3.connect(sys.argv[1], isolation_level=None).execute; "
+        "execute('PRAGMA cache_size = 1'); execute('BEGIN IMMEDIATE'); execute('DELETE FROM tacit_entry'); "
+        "[execute('INSERT INTO tacit_entry VALUES (?, 1, ?, 2)', (str(row), 'x' * 999)) for row in range(99)]; "
+        "os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", dies, tmp_path / "ledger.db"], check=True)
+    (tmp_path / "ledger.db.lock").unlink()
+    assert (tmp_path / "ledger.db-journal").exists()
+    assert Ledger.open(ledger.address).spent == Budget(0.1)
+    assert not (tmp_path / "ledger.db-journal").exists()
 
 
 def _foreign(file: Path, *statements: str) -> None:

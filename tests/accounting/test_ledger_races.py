@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from dp_accounting import dp_event
 
-from tacit.accounting import Ledger, store
+from tacit.accounting import Ledger, lock, store
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, LedgerBusy
 
@@ -179,3 +180,42 @@ def test_a_lock_held_for_too_long_is_reported(address: str, monkeypatch: pytest.
     assert ledger.spent == Budget(0)
     ledger.spend(HUNDREDTH, label="patient")
     assert ledger.spent == Budget(0.01)
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["before it writes", "after it wrote"])
+def test_a_backup_in_the_middle_of_a_spend_lets_nobody_in(
+    written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading the file, which drops SQLite's locks, does not let another process charge from the same balance."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="copied", budget=Budget(0.75))
+    handle = tmp_path / "handle"
+    handle.write_bytes(pickle.dumps(ledger))
+    append, inside, copied = Ledger._append, threading.Event(), threading.Event()
+
+    def slow_append(self: Ledger, *arguments: Any, **named: Any) -> Any:
+        appended = append(self, *arguments, **named) if written else None
+        inside.set()
+        copied.wait(60)
+        return appended or append(self, *arguments, **named)
+
+    monkeypatch.setattr(Ledger, "_append", slow_append)
+    with ThreadPoolExecutor(1) as pool:
+        spending = pool.submit(lambda: ledger.spend(dp_event.LaplaceDpEvent(2.0), label="slow"))
+        try:
+            assert inside.wait(60)
+            shutil.copy(tmp_path / "ledger.db", tmp_path / "backup.db")
+            assert _worker("impatient", handle) == ["LedgerBusy", "LedgerBusy"]
+        finally:
+            copied.set()
+        assert spending.result(60).number == 1
+    assert _worker("impatient", handle) == ["done", "BudgetExceeded"]
+    assert ledger.spent == Budget(0.5)
+
+
+def test_without_flock_a_ledger_relies_on_its_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no such lock, as on Windows, a ledger works and has no file beside it."""
+    monkeypatch.setattr(lock, "fcntl", None)
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="alone", budget=Budget(1.0))
+    ledger.spend(HUNDREDTH, label="first")
+    assert ledger.spent == Budget(0.01)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]

@@ -3,6 +3,8 @@
 import pytest
 
 from tacit.audit import Question, Verdict, audit, case
+from tacit.budget import Budget
+from tacit.kernels.non_interactive import Rounds
 from tacit.kernels.pinp import Pinp
 
 pytestmark = pytest.mark.stats
@@ -27,6 +29,37 @@ def test_pinp_with_too_little_noise_is_refuted(monkeypatch):
     monkeypatch.setattr(Pinp, "each", property(weak))
     broken = case("InteractiveKernelPredictor-pinp", Question(1.0, 1e-5))
     report = broken.audit(plays=400)
+    assert report.verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_pinp_is_judged_by_its_exact_delta(monkeypatch, factor):
+    """Comparisons at half as much epsilon again are refuted by exact chances, without luck at plays."""
+    monkeypatch.setattr(Pinp, "each", property(lambda self, honest=Pinp.each.func: factor * honest(self)))
+    exact = case("InteractiveKernelPredictor-pinp", Question(1.0, 1e-5)).exact
+    assert exact is not None
+    assert exact.refutes(Budget(1.0, 1e-5)) == (factor > 1)
+
+
+@pytest.mark.parametrize("way", ["", "-fourier", "-tddl", "-tdil"])
+def test_released_models_with_too_little_noise_are_refuted(way):
+    """Models made for epsilon 20 do not keep a claim of 1 (power above 1 - 1e-6)."""
+    weak = case(f"PrivateKernelClassifier{way}", Question(20.0))
+    report = audit(weak.mechanism, weak.first, weak.second, epsilon=1.0, plays=400, weapons=weak.weapons)
+    assert report.verdict is Verdict.REFUTED
+
+
+def test_a_ball_with_too_little_noise_is_refuted(monkeypatch):
+    """Measurements with a hundredth of their noise show in the model (power above 1 - 1e-6)."""
+    monkeypatch.setattr(Rounds, "multiplier", property(lambda self, honest=Rounds.multiplier.fget: honest(self) / 100))
+    report = case("PrivateKernelClassifier-ball", Question(1.0, 1e-5)).audit(plays=600)
+    assert report.verdict is Verdict.REFUTED
+
+
+def test_matched_noise_that_is_too_small_is_refuted():
+    """A model made for epsilon 60 does not keep a claim of (1, 1e-5) (power above 1 - 1e-6)."""
+    weak = case("PrivateKernelClassifier-matched", Question(60.0, 1e-5))
+    report = audit(weak.mechanism, weak.first, weak.second, epsilon=1.0, delta=1e-5, plays=400, weapons=weak.weapons)
     assert report.verdict is Verdict.REFUTED
 
 

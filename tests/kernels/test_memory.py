@@ -3,14 +3,18 @@
 import copy
 import os
 import pickle
+import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tacit.accounting import lock
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels import state_file
 from tacit.kernels.door import _DOORS
@@ -148,6 +152,88 @@ def test_a_fork_shares_a_file_unless_it_was_made_within_a_turn(tmp_path: Path) -
     assert _all(memory) == [ONE, TWO]
 
 
+OTHER = """
+import pathlib, pickle, sys
+from tacit.accounting import lock
+from tacit.errors import LedgerBusy
+from tacit.kernels import state_file
+from tacit.kernels.memory import Entry
+
+state_file._PATIENCE = 0.05
+if sys.argv[2] == "without flock":
+    lock.fcntl = None
+try:
+    with pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()).turn() as turn:
+        turn.keep([Entry(b"b", b"2")])
+except LedgerBusy:
+    print("busy")
+else:
+    print("kept")
+"""
+
+
+def _other_process(memory: Memory, how: str = "") -> str:
+    """Let another process, which waits for nobody, keep TWO; return what came of it."""
+    handle = Path(f"{memory.path}.pickle")  # type: ignore[attr-defined]
+    handle.write_bytes(pickle.dumps(memory))
+    done = subprocess.run([sys.executable, "-c", OTHER, handle, how], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_backup_in_the_middle_of_a_turn_lets_nobody_in(tmp_path: Path) -> None:
+    """Copying the file in the process that answers, which drops SQLite's lock, does not let another answer too."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    with memory.turn() as turn:
+        Path(memory.path).read_bytes()
+        shutil.copytree(tmp_path, tmp_path.with_name(f"{tmp_path.name}-backup"))
+        assert _other_process(memory) == "busy"
+        turn.keep([ONE])
+    assert _other_process(memory) == "kept"
+    assert _all(memory) == [ONE, TWO]
+
+
+def test_a_turn_that_lost_its_lock_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If another process got in all the same, its answer stays and the turn's own is dropped."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    monkeypatch.setattr(lock, "fcntl", None)
+    with memory.turn() as turn:
+        assert turn.since(0) == []
+        assert _other_process(memory, "without flock") == "busy"
+        Path(memory.path).read_bytes()
+        assert _other_process(memory, "without flock") == "kept"
+        with pytest.raises(LedgerCorrupt, match="in the middle of an answer"):
+            turn.keep([ONE])
+    assert _all(memory) == [TWO]
+
+
+def test_a_child_forked_within_a_turn_leaves_it_alone(tmp_path: Path) -> None:
+    """A child that fails its way out of the turn ends it for nobody else; one that lives on does not hold it."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    wait, end = os.pipe()
+    children = []
+    block = memory.turn()
+    with block as turn:
+        for leaves in (True, False):
+            children.append(os.fork())
+            if children[-1] == 0:
+                code = 1
+                try:
+                    os.close(end)
+                    block.__exit__(None, None, None) if leaves else os.read(wait, 1)
+                    code = 0
+                finally:
+                    os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+        Path(memory.path).read_bytes()
+        assert _other_process(memory) == "busy"
+        turn.keep([ONE])
+    assert _other_process(memory) == "kept"
+    os.close(end)
+    os.close(wait)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]) == 0
+
+
 def test_handles_of_a_file_share_it(tmp_path: Path) -> None:
     """A pickled handle reads and writes the same answers."""
     memory = FileMemory.create(tmp_path / "state.db", "mark")
@@ -225,13 +311,14 @@ def test_a_file_whose_entries_do_not_follow_each_other_is_refused(change: str, t
 
 
 def test_only_its_owner_reads_a_state_file(tmp_path: Path) -> None:
-    """The file holds the noise, so it is made with mode 0600, whatever the mask allows."""
+    """The file holds the noise, so it and its lock are made with mode 0600, whatever the mask allows."""
     before = os.umask(0)
     try:
         memory = FileMemory.create(tmp_path / "state.db", "mark")
     finally:
         os.umask(before)
     assert stat.S_IMODE(os.stat(memory.path).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(lock.lock_path(memory.path)).st_mode) == 0o600
 
 
 def test_missing_and_broken_files_are_refused(tmp_path: Path) -> None:
@@ -276,6 +363,19 @@ def test_a_file_that_another_process_holds_is_busy_not_broken(tmp_path: Path, mo
     other.execute("ROLLBACK")
     other.close()
     assert _all(memory) == []
+
+
+def test_a_lock_that_cannot_be_held_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who cannot have the lock draws nothing; a new file is not begun beside the lock of somebody else."""
+    memory = FileMemory.create(tmp_path / "state.db", "mark")
+    os.unlink(lock.lock_path(memory.path))
+    os.mkdir(lock.lock_path(memory.path))
+    with pytest.raises(LedgerCorrupt, match="cannot be locked"), memory.turn():
+        pass
+    os.unlink(memory.path)
+    monkeypatch.setattr(os, "access", lambda path, _: not str(path).endswith(".lock"))
+    with pytest.raises(InvalidParameter, match="lock of the state file"):
+        state_file.check_new(memory.path)
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_beforehand(

@@ -13,9 +13,10 @@ from tacit.accounting import cost, satisfies
 from tacit.accounting.events import BoundedRangeDpEvent
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.kernels import RBF, Linear
+from tacit.kernels import RBF, Linear, non_interactive
 from tacit.kernels.domain import Domain
 from tacit.kernels.non_interactive import Measurement, NetRelease, Rounds, lattice, posterior
+from tacit.mechanisms import Exponential
 from tacit.noise import SystemEntropy
 
 DOMAIN = Domain(RBF(1.0), 1.0, 1)
@@ -65,7 +66,7 @@ def test_points_are_chosen_with_their_exact_chances(budget):
 def test_measurements_have_their_deviation(budget):
     """Laplace sizes sum to a Gamma number, Gaussian squares to chi-square (false alarm 1e-9); 10 % less is rejected."""
     measurement = Measurement(Rounds(budget, 10), 0.2)
-    size = sample_size(6_000)
+    size = sample_size(14_000)
     noise = np.array([measurement.draw(1.0, SystemEntropy()) - 1.0 for _ in range(size)]) / measurement.deviation
     if budget.is_pure:
         total, law, twin = float(np.abs(noise).sum()) * math.sqrt(2), stats.gamma(size), 0.9
@@ -94,6 +95,16 @@ def test_rounds_find_the_secret_when_noise_is_small():
     places, measured = law.randomise(exact, SystemEntropy())
     weights = posterior(DOMAIN.gram(NET[places]), measured, law.measurement.deviation, 5.0)
     assert np.abs(DOMAIN.kernel.block(NET, NET[places]) @ weights - exact).max() < 0.05
+
+
+def test_public_values_are_cut_where_exact_ones_end(monkeypatch):
+    """However far a public model goes, its values stay within 2 size R: a difference is rounded by what is paid for."""
+    seen = []
+    monkeypatch.setattr(non_interactive, "posterior", lambda gram, *rest: np.full(len(gram), 1e30))
+    monkeypatch.setattr(Exponential, "randomise", lambda self, scores, source: seen.append(scores) or 0)
+    NetRelease(Budget(1.0), DOMAIN, NET, 1.0, 3.0, 3).randomise(np.ones(9), SystemEntropy())
+    assert seen[0].max() == 1
+    assert seen[1].max() == seen[2].max() == pytest.approx(2 * 3.0 * DOMAIN.radius - 1)
 
 
 def test_the_event_keeps_the_budget():

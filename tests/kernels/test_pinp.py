@@ -1,7 +1,9 @@
 """PINP: its account against the worst transcripts, its counter, its error bound, and its published constants."""
 
 import math
+from contextlib import nullcontext
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
@@ -129,7 +131,7 @@ def test_the_counter_never_exceeds_its_bound():
 @pytest.mark.stats
 def test_the_noise_of_an_update_has_its_scale():
     """Sizes of the noise add up to a Gamma number (false alarm 1e-9); the twin with 10 % less noise is rejected."""
-    size = sample_size(5_000)
+    size = sample_size(15_000)
     path = LARGE.randomise(Plane(1.0), SystemEntropy())
     scale = LARGE.moved / LARGE.each
     total = sum(abs(path._noisy(0.0, SystemEntropy())) for _ in range(size)) / scale
@@ -146,6 +148,50 @@ def test_published_constants_are_private_and_vacuous():
     certified = Pinp(BUDGET, 2e-3, 1.0, 1e-12, 11.774)
     assert certified.error < certified.size / 2
     assert certified.error < published.error / 100
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.1, 0.5])
+def test_published_constants_are_refused_exactly_where_they_are_not_certified(delta):
+    """From epsilon 1 to a million: those accepted keep the budget by the certified account, those refused exceed it."""
+    fields = {"sensitivity": 1.0, "square": 1.0, "value_error": 0.0, "size": 1.0, "queries": 3, "failure": 0.8}
+    accepted = []
+    for epsilon in np.geomspace(1, 1e6, 40):
+        budget = Budget(epsilon, delta)
+        updates = max(1, math.floor(epsilon / (100 * math.sqrt(2 * math.log(7.5)) * math.log(4 / delta))))
+        each = epsilon / (100 * math.sqrt(updates) * math.log(4 / delta))
+        accepted.append(pinp_epsilon(each, updates, delta) <= epsilon)
+        with nullcontext() if accepted[-1] else pytest.raises(InvalidParameter, match="constants are not private"):
+            law = Pinp(budget, **fields, published=True)
+            assert (law.each, law.updates) == (pytest.approx(each), updates)
+        Pinp(budget, **fields)
+    assert all(accepted[:15])
+    assert not any(accepted[-5:])
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "updates"), [(1e4, 0.5, 38), (1e5, 1e-6, 52)])
+def test_published_constants_at_a_huge_epsilon_would_break_their_promise(epsilon, delta, updates):
+    """With the paper's epsilon of a comparison the worst rounds lose twice epsilon with a chance above delta."""
+    each = epsilon / (100 * math.sqrt(updates) * math.log(4 / delta))
+    # The loss of k rounds without an update before the last one is (k - updates) each.
+    broken = stats.nbinom.sf(updates + 2 * epsilon / each, updates, 1 / (1 + math.exp(each)))
+    assert broken > 0.9
+    with pytest.raises(InvalidParameter, match="published constants are not private"):
+        Pinp(Budget(epsilon, delta), 1.0, 1.0, 0.0, 1.0, queries=1, failure=0.9, published=True)
+
+
+def test_the_account_is_accurate_for_large_comparisons():
+    """At 11.6 each the bound agrees with multiprecision arithmetic at its own best order; beyond 30 there is none."""
+    with mp.workdps(60):
+        each, updates, delta = mp.mpf(11.629), 32, mp.mpf("1e-6")
+        widest = mp.log1p(mp.exp(-each)) / each
+
+        def bound(rest):
+            renyi = -updates * (each + mp.log(1 + mp.exp(each) - mp.exp((1 + rest) * each)) / rest)
+            return renyi + mp.log(rest / (1 + rest)) - (mp.log(delta) + mp.log1p(rest)) / rest
+
+        exact = min(bound(widest * share / 4000) for share in range(1, 4000))
+        assert pinp_epsilon(float(each), updates, 1e-6) == pytest.approx(float(exact), rel=1e-5)
+    assert pinp_epsilon(31.0, 1, 0.5) == math.inf
 
 
 def test_the_event_keeps_the_budget():

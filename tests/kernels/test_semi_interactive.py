@@ -48,8 +48,8 @@ def test_the_noise_is_the_known_multiple_of_the_sensitivity():
 
 @pytest.mark.stats
 def test_answers_have_laplace_noise_of_that_scale():
-    """Sizes add up to a Gamma number (false alarm 1e-9); the twin with 10 % less noise is rejected."""
-    count = sample_size(6_000)
+    """Sizes add up to a Gamma number (false alarm 1e-9); the twin with 10 % less noise is rejected (power 1 - 1e-9)."""
+    count = sample_size(15_000)
     law = LaplaceAnswers(Budget(1, 1e-6), 0.1, count)
     noise = law.randomise(np.zeros(count), SystemEntropy())
     total = float(np.abs(noise).sum()) / law.scale

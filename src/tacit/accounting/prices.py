@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dp_accounting import NeighboringRelation, dp_event
@@ -133,6 +134,14 @@ def _renyi_of_bounded_range(event: Any, order: float) -> float:
 
 
 def _renyi_by_library(event: Any, order: float) -> float:
+    try:
+        hash(event)
+    except TypeError:  # a composition inside, which holds a list
+        return _computed_by_library(event, order)
+    return _remembered_by_library(event, order)
+
+
+def _computed_by_library(event: Any, order: float) -> float:
     accountant = RdpAccountant([order], NeighboringRelation.REPLACE_ONE)
     if not accountant.supports(event):
         raise UnsupportedEvent(
@@ -140,6 +149,9 @@ def _renyi_by_library(event: Any, order: float) -> float:
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
     return float(accountant.compose(event)._rdp[0])  # the only way to read one order's divergence
+
+
+_remembered_by_library = lru_cache(maxsize=4096)(_computed_by_library)
 
 
 def _point_of_randomized_response(event: Any) -> Budget:

@@ -7,14 +7,16 @@ forked, threaded, copied and pickled freely.
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
+from tacit.accounting.failures import translated
+from tacit.accounting.lock import lock_path, locked
 from tacit.errors import (
     InvalidParameter,
     LedgerBusy,
@@ -116,18 +118,25 @@ class Store:
 
     def prepare(self) -> None:
         """Create the tables where they are missing; refuse a file or database that holds something else."""
-        if self._is_file and (not os.path.exists(self._path) or not os.path.getsize(self._path)):
+        if self._is_file and (not os.path.isfile(self._path) or not os.path.getsize(self._path)):
             _make_file(self._path)
+        elif self._is_file:
+            # Nothing is put beside a file that is somebody else's, not even a lock.
+            with self._begin(read_only=True) as connection:
+                self._tables(connection)
         with self._begin() as connection:
             if not self._is_file:
                 connection.exec_driver_sql(_LOCK_ALL)
-            present = set(sa.inspect(connection).get_table_names())
-            if self._is_file and present - set(_TABLES.tables) - {ANSWER.name}:
-                raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
-            if LEDGER.name not in present:
+            if LEDGER.name not in self._tables(connection):
                 _TABLES.create_all(connection)
                 connection.execute(sa.insert(LEDGER).values(version=VERSION))
             self._check_version(connection)
+
+    def _tables(self, connection: sa.Connection) -> set[str]:
+        present = set(sa.inspect(connection).get_table_names())
+        if self._is_file and present - set(_TABLES.tables) - {ANSWER.name}:
+            raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
+        return present
 
     @contextmanager
     def writing(self, account: str | None = None) -> Iterator[sa.Connection]:
@@ -172,22 +181,47 @@ class Store:
     @contextmanager
     def _begin(self, *, read_only: bool = False) -> Iterator[sa.Connection]:
         statements = _SQLITE if self._is_file else _POSTGRESQL
-        with _translated(str(self)), self._engine().connect() as connection:
+        with (
+            translated(str(self)),
+            self._engine(read_only) as engine,
+            engine.connect() as connection,
+        ):
             for statement in statements[read_only]:
                 connection.exec_driver_sql(statement)
             yield connection
             connection.commit()
 
-    def _engine(self) -> sa.Engine:
+    @contextmanager
+    def _engine(self, read_only: bool) -> Iterator[sa.Engine]:
+        """Give what makes connections; a file is locked meanwhile, and who cannot lock it can only read it."""
         if not self._is_file:
-            return sa.create_engine(self.url, poolclass=NullPool)
-        # mode=rw never creates a file; isolation_level=None leaves BEGIN and COMMIT to us.
-        location = f"file:{_quoted(self._path)}?mode=rw"
-        return sa.create_engine("sqlite://", poolclass=NullPool, creator=lambda: _connect(location))
+            yield sa.create_engine(self.url, poolclass=NullPool)
+            return
+        mode, patience = "rw", float(_WAIT_SECONDS)
+        with ExitStack() as stack:
+            try:
+                # A reader must finish what a killed writer left half done, for which it needs the lock, too.
+                create = not read_only or os.path.exists(f"{self._path}-journal")
+                patience = stack.enter_context(locked(self._path, patience, shared=read_only, create=create))
+            except TimeoutError as error:
+                raise LedgerBusy(
+                    f"the ledger at {self} was locked by others for too long, nothing was charged."
+                ) from error
+            except OSError as error:
+                if not read_only:
+                    raise LedgerError(
+                        f"the ledger at {self} is read-only here, nothing was charged: to write to it, its lock "
+                        f"{lock_path(self._path)} is needed, too ({error.strerror})."
+                    ) from error
+                mode = "ro"
+            # Neither mode creates a file.
+            location = f"file:{_quoted(self._path)}?mode={mode}"
+            yield sa.create_engine("sqlite://", poolclass=NullPool, creator=lambda: _connect(location, patience))
 
 
-def _connect(location: str) -> Any:
-    return sqlite3.connect(location, uri=True, timeout=_WAIT_SECONDS, isolation_level=None)
+def _connect(location: str, patience: float) -> Any:
+    # isolation_level=None leaves BEGIN and COMMIT to us.
+    return sqlite3.connect(location, uri=True, timeout=patience, isolation_level=None)
 
 
 def _quoted(path: str) -> str:
@@ -200,46 +234,3 @@ def _make_file(path: str) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise LedgerMissing(f"cannot create a ledger at {path}: {error.strerror}.") from error
-
-
-@contextmanager
-def _translated(where: str) -> Iterator[None]:
-    """Turn a database's errors into ledger errors."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise InvalidParameter(f"{where} needs a driver: pip install 'tacit[postgres]'.") from error
-    except NoSuchModuleError as error:
-        raise InvalidParameter(f"there is no driver for {where}.") from error
-    except UnicodeDecodeError as error:
-        raise LedgerCorrupt(f"the ledger at {where} is damaged. Restore it from a backup.") from error
-    except DBAPIError as error:
-        kind, says = _REASONS.get(_code(error.orig), (LedgerError, "cannot be used"))
-        raise kind(f"the ledger at {where} {says}: {error.orig}") from error
-
-
-def _code(error: object) -> object:
-    """Return what the driver says went wrong: SQLite's primary error code, or PostgreSQL's SQLSTATE."""
-    if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", 1) & 0xFF
-    return getattr(error, "sqlstate", None)
-
-
-_BUSY = (LedgerBusy, "was locked by others for too long, nothing was charged")
-_DAMAGED = (LedgerCorrupt, "is damaged or not a ledger inside; restore it from a backup")
-_UNREACHABLE = (LedgerMissing, "cannot be reached")
-_REASONS: dict[object, tuple[type[LedgerError], str]] = {
-    sqlite3.SQLITE_BUSY: _BUSY,
-    sqlite3.SQLITE_LOCKED: _BUSY,
-    "55P03": _BUSY,  # lock not available
-    "40001": _BUSY,  # serialization failure
-    "40P01": _BUSY,  # deadlock
-    sqlite3.SQLITE_NOTADB: (LedgerForeign, "is not a database, nothing was changed"),
-    sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_ERROR: _DAMAGED,
-    "42P01": _DAMAGED,  # undefined table
-    "42703": _DAMAGED,  # undefined column
-    sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
-    None: _UNREACHABLE,  # PostgreSQL refused the connection
-    "3D000": _UNREACHABLE,  # no such database
-}

@@ -43,7 +43,6 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         data, labels = validated(self, X, y=y, order="C")
-        check_classification_targets(labels)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
         several = len(classes) if len(classes) > 2 else 0
         loss = joint(several) if joint and several else binary
@@ -140,6 +139,7 @@ class PrivateLogisticRegression(_LinearClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
         private = self.epsilon != np.inf
@@ -206,6 +206,7 @@ class PrivateLinearSVC(_LinearClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
         if self.loss not in ("huber", "hinge"):
@@ -226,6 +227,7 @@ def known_classes(
 ) -> tuple[NDArray[Any], NDArray[np.intp], str]:
     """Return the sorted classes, the index of every label among them, and what was assumed."""
     if declared is None:
+        check_classification_targets(labels)
         classes, indices = np.unique(labels, return_inverse=True)
         assumed = "the set of labels in y"
     else:
@@ -247,6 +249,6 @@ def known_classes(
     if len(classes) > most:
         raise InvalidParameter(
             f"Only binary classification is supported by this loss, got {len(classes)} classes. "
-            "Use PrivateLogisticRegression, which is joint over classes."
+            "Use PrivateLogisticRegression or the logistic PrivateKernelClassifier, which are joint over classes."
         )
     return classes, indices.astype(np.intp), assumed

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar, final
 
+import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from tacit.erm.exact import CompensatedSum
@@ -63,7 +64,13 @@ class Crew:
         """Cut the blocks into parts that idle threads pick up; the parts do not depend on the threads."""
         size = -(-len(blocks) // _PARTS)
         parts = [blocks[start : start + size] for start in range(0, len(blocks), size)]
-        return map(share, parts) if self._executor is None else self._executor.map(share, parts)
+
+        def quiet(part: Sequence[Bounds]) -> T:
+            # Threads have error states of their own; whether numbers overflow depends on records and must not raise.
+            with np.errstate(all="ignore"):
+                return share(part)
+
+        return map(quiet, parts) if self._executor is None else self._executor.map(quiet, parts)
 
 
 @contextmanager

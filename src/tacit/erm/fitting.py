@@ -120,16 +120,19 @@ def _tamed(X: Any) -> Any:
 
 def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
     """Return what scikit-learn's validation makes of X (and y), with errors that quote no record."""
+    kind: type[Exception] = InvalidParameter
     try:
         return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **checks)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         message = str(error).split("\n", 1)[0]
-        harmless = message.startswith(_HARMLESS) or any(part in message for part in _HARMLESS_PARTS)
-        if not harmless or message.startswith("could not convert"):
-            message = "X and y must be a table and a column of finite numbers (or labels) of the same length."
-        if message.startswith("Expected 2D array"):
-            message += " Reshape your data: one row for each record."
-        raise (TypeError if isinstance(error, TypeError) else InvalidParameter)(message) from None
+        kind = TypeError if isinstance(error, TypeError) else kind
+    # Raised out here, the new error does not carry the old one, which may quote a record, as its context.
+    harmless = message.startswith(_HARMLESS) or any(part in message for part in _HARMLESS_PARTS)
+    if not harmless or message.startswith("could not convert"):
+        message = "X and y must be a table and a column of finite numbers (or labels) of the same length."
+    if message.startswith("Expected 2D array"):
+        message += " Reshape your data: one row for each record."
+    raise kind(message)
 
 
 def numeric_targets(values: NDArray[Any]) -> Array:
@@ -138,7 +141,8 @@ def numeric_targets(values: NDArray[Any]) -> Array:
         raise InvalidParameter(
             f"the targets of a regression must be numbers, got an array of type {values.dtype.kind!r}."
         )
-    return values.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return values.astype(np.float64)
 
 
 def fit_linear(

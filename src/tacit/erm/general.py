@@ -56,6 +56,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Check the loss, then fit the model, charging the ledger once."""
         loss = self.loss

@@ -76,6 +76,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
         budget = needed_budget(self.epsilon, self.delta)

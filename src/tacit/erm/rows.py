@@ -119,9 +119,11 @@ def _lengths(matrix: Matrix) -> Array:
         raise InvalidParameter(
             f"X must hold finite numbers below {_LARGEST:g} in size; it has NaN, infinity or larger ones."
         )
-    # Squares below the smallest double vanish: the last term stands for them.
-    relative = 1.0 + (matrix.longest + 8) * UNIT_ROUNDOFF
-    return np.asarray(np.sqrt(squares) * relative + 1e-150 * math.sqrt(matrix.longest))
+    # Squares below the smallest double vanish: the last term stands for them. The width, not the fullest row: how a
+    # record is clipped must depend on no other.
+    width = matrix.shape[1]
+    relative = 1.0 + (width + 8) * UNIT_ROUNDOFF
+    return np.asarray(np.sqrt(squares) * relative + 1e-150 * math.sqrt(width))
 
 
 def _joint_norm(norm: float, constant: float | None) -> float:

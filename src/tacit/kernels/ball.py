@@ -1,8 +1,8 @@
 """TDIL for the linear kernel: the worst direction is drawn exactly from the whole ball, not from a net.
 
-A point z of the unit ball with density proportional to exp(k |<z, v>|) depends on v through s = <z, v/|v|> alone, and s
-has density proportional to (1 - s^2)^((d-1)/2) exp(k |v| |s|): |s| is drawn by rejection under steps, the sign is fair,
-and what is orthogonal to v is uniform in a ball of radius sqrt(1 - s^2).
+A point z of the unit ball with density proportional to exp(k |<z, v>|) depends on v through s = <z, v/|v|> alone. The
+number t = 1 - |s| has density proportional to (t (2 - t))^((d-1)/2) exp(-k |v| t): it is drawn by rejection under
+steps, the sign of s is fair, and what is orthogonal to v is uniform in a ball of radius sqrt(t (2 - t)).
 """
 
 import math
@@ -33,80 +33,106 @@ from tacit.noise import Source
 __all__ = ["BallRelease", "Slices", "draw_point"]
 
 _CELL = 2.0**-6
-_STEP = 0.5
-_STEPS = 80
+_LEVELS = 80
+_TINY = 1e-200
+_STEEPEST = 1e17
 
 
 @final
 @dataclass(frozen=True)
 class Slices:
-    """The law of |s| in [0, 1]: density proportional to (1 - s^2)^((d-1)/2) exp(tilt s), which is log-concave."""
+    """The law of t = 1 - |s| in [0, 1]: density proportional to (t (2 - t))^((d-1)/2) exp(-tilt t), log-concave.
+
+    In terms of t nothing cancels: a large tilt puts s so close to 1 that 1 - s^2 would have lost its digits.
+    """
 
     dimension: int
     tilt: float
 
-    def log_density(self, s: Array) -> Array:
+    def log_density(self, t: Array) -> Array:
         """Return the logarithm of the density, up to a constant."""
         power = (self.dimension - 1) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            edge = power * np.log1p(-np.square(s)) if power else np.zeros_like(s)
-        return np.asarray(edge + self.tilt * s)
+        with np.errstate(divide="ignore"):
+            edge = power * (np.log(t) + np.log(2 - t)) if power else np.zeros_like(t)
+        return np.asarray(edge - self.tilt * t)
 
     @property
     def mode(self) -> float:
-        """Where the density is largest."""
-        if self.dimension == 1 or self.tilt == 0:
-            return 1.0 if self.tilt else 0.0
+        """Where the density is largest: 1 - 2 tilt/(P + h) with P = d - 1 and h = hypot(P, 2 tilt), uncancelled."""
         power = self.dimension - 1
-        # The root (-power + sqrt(power^2 + 4 tilt^2))/(2 tilt) without its cancellation.
-        return 2 * self.tilt / (power + math.hypot(power, 2 * self.tilt))
+        if power == 0:
+            return 0.0
+        root = math.hypot(power, 2 * self.tilt)
+        return (power + power * power / (root + 2 * self.tilt)) / (power + root)
+
+    @cached_property
+    def top(self) -> float:
+        """The largest log density."""
+        return float(self.log_density(np.array(self.mode)))
 
     @cached_property
     def steps(self) -> tuple[Array, Array]:
-        """The ends of the steps, and the largest log density on each: steps end where it has fallen by a half."""
-        top = float(self.log_density(np.array(self.mode)))
-        levels = top - _STEP * np.arange(1.0, _STEPS + 1)
+        """The ends of the steps, where the log density has fallen by 1, 2, ..., 80, and how far it is below on each."""
+        levels = self.top - np.arange(1.0, _LEVELS + 1)
         left = self._where(levels, 0.0, self.mode, rising=True)
         right = self._where(levels, self.mode, 1.0, rising=False)
         places = np.unique(np.concatenate([[0.0, self.mode, 1.0], left, right]))
         logs = self.log_density(places)
-        return places, np.maximum(logs[:-1], logs[1:]) - top
+        return places, np.maximum(logs[:-1], logs[1:]) - self.top
 
     def _where(self, levels: Array, low: float, high: float, rising: bool) -> Array:
-        """Return where the density reaches each level on its way up or down, or the end where it does not."""
-        lows, highs = np.full(len(levels), low), np.full(len(levels), high)
+        """Return where the density reaches each level on its way up or down, or the end where it does not.
+
+        Logarithms are bisected: a place may be many orders of magnitude below 1.
+        """
+        lows, highs = (np.full(len(levels), math.log(max(end, _TINY))) for end in (low, high))
         for _ in range(60):
             middle = (lows + highs) / 2
-            left = (self.log_density(middle) >= levels) == rising
+            left = (self.log_density(np.exp(middle)) >= levels) == rising
             lows, highs = np.where(left, lows, middle), np.where(left, middle, highs)
-        return lows
+        return np.asarray(np.clip(np.exp(lows), low, high))
 
     def draw(self, source: Source) -> float:
-        """Draw |s|: choose a step by its area, a place on it, and keep it with the chance that is left."""
+        """Draw t: choose a step by its area, a place on it, and keep it with the chance that is left."""
         places, logs = self.steps
         areas = np.cumsum(np.diff(places) * np.exp(logs))
-        top = float(self.log_density(np.array(self.mode)))
         while True:
             pick, share, keep = noise.uniform(source, 3)
             step = min(int(np.searchsorted(areas, pick * areas[-1], side="right")), len(logs) - 1)
-            s = float(places[step] + share * (places[step + 1] - places[step]))
-            if keep < math.exp(float(self.log_density(np.array(s))) - top - logs[step]):
-                return s
+            t = float(places[step] + share * (places[step + 1] - places[step]))
+            if keep < math.exp(float(self.log_density(np.array(t))) - self.top - logs[step]):
+                return t
 
 
 def draw_point(direction: Array, tilt: float, source: Source) -> Array:
     """Draw z from the unit ball with density proportional to exp(tilt |<z, direction>|), direction of norm 1."""
     dimension = len(direction)
-    s = Slices(dimension, tilt).draw(source)
+    t = Slices(dimension, tilt).draw(source)
     sign = 1.0 if noise.uniform(source, 1)[0] < 0.5 else -1.0
+    along = sign * (1 - t) * direction
     if dimension == 1:
-        return sign * s * direction
-    # The middle of the last of the 2^53 cells rounds to 1, whose quantile is infinite.
-    normal = ndtri(np.minimum(noise.uniform(source, dimension) + 2.0**-54, 1 - 2.0**-53))
-    across = normal - direction * (direction @ normal)
-    across /= max(float(np.linalg.norm(across)), 1e-300)
-    reach = math.sqrt(max(0.0, 1 - s * s)) * float(noise.uniform(source, 1)[0]) ** (1 / (dimension - 1))
-    return np.asarray(sign * s * direction + reach * across)
+        return np.asarray(along)
+    length = 0.0
+    # A direction does not depend on the length: leaving out short vectors changes no law, and bounds what they magnify.
+    while length < math.sqrt(dimension) / 4:
+        normal = _normals(dimension, source)
+        across = normal - direction * math.fsum(direction * normal)
+        length = _length(across)
+    reach = math.sqrt(t * (2 - t)) * float(noise.uniform(source, 1)[0]) ** (1 / (dimension - 1))
+    return np.asarray(along + reach * (across / length))
+
+
+def _normals(size: int, source: Source) -> Array:
+    """Draw normal numbers, right in relative terms: a fair sign times the quantile of a chance of 106 random bits."""
+    first, second, side = noise.uniform(source, 3 * size).reshape(3, size)
+    # Both differences are above 0, and only the last is rounded: small chances keep all their digits.
+    chance = (1 - first) - 2.0**-53 * second
+    return np.asarray(np.where(side < 0.5, 1.0, -1.0) * ndtri(chance / 2))
+
+
+def _length(vector: Array) -> float:
+    """Return the norm to the last digits, however many entries there are and however small they are."""
+    return math.hypot(*vector.tolist())
 
 
 @final
@@ -116,8 +142,8 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
 
     Guarantee: the chosen points and their measured values are (epsilon, delta)-private; delta > 0 also pays for the
     rounding of the sampler.
-    Assumes: replacing one record moves the coefficient by at most `sensitivity` and a computed value at a point of the
-    ball by at most `moved`; the coefficient's norm is at most `size`.
+    Assumes: replacing one record moves the score and the computed value at every point of the ball by at most `moved`,
+    rounding included; the coefficient's norm is at most `size`.
     Reference: non_interactive.md, "The ball".
     """
 
@@ -136,6 +162,11 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
         if self.budget.is_pure:
             raise InvalidParameter("the ball's sampler needs delta > 0, which pays for its rounding. Use a net.")
         _ = self.measurement.deviation
+        if not (0 < self._steepest < _STEEPEST and self.rate < 1 / _TINY):
+            raise InvalidParameter(
+                f"the ball's sampler takes exponents between 0 and {_STEEPEST:g}, got up to {self._steepest:g}. "
+                "Use a smaller epsilon, or give `moved` and `size` their true proportion."
+            )
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -154,12 +185,12 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
     @property
     def _steepest(self) -> float:
         """A bound on the exponent, whatever the round: public models are kept within twice the size."""
-        return self.budget.epsilon / (2 * self.moved) * self.norm * 3 * self.size
+        return self.rate * (3 * self.size)
 
     @property
     def rounding(self) -> float:
-        """A bound on the total variation between a drawn cell and that of an exact sampler."""
-        return 2.0**-46 * (self._steepest + self.dimension + 64) + self.dimension * 2.0**-42
+        """A bound on the total variation between a drawn cell and that of an exact sampler, for every exponent."""
+        return 2.0**-43 * (self.dimension + 32) + 2.0**-39 * math.sqrt(self.dimension)
 
     @cached_property
     def event(self) -> Event:
@@ -192,14 +223,17 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
 
     def _chosen(self, error: Array, source: Source) -> Array:
         """Draw a point and give its cell's centre on a grid whose place is random, brought into the ball."""
-        length = float(np.linalg.norm(error))
-        direction = error / length if length > 0 else np.eye(self.dimension)[0]
+        length = _length(error)
+        direction, tilt = np.eye(1, self.dimension)[0], 0.0
+        # A smaller tilt makes no difference, and an error that short may be too short to have its norm in floats.
+        if self.rate * length >= 2.0**-60:
+            direction, tilt = error / length, self.rate * length
         shift = noise.uniform(source, self.dimension) * _CELL
-        cell = np.floor((draw_point(direction, self.rate * length, source) + shift) / _CELL)
+        cell = np.floor((draw_point(direction, tilt, source) + shift) / _CELL)
         centre = (cell + 0.5) * _CELL - shift
-        return np.asarray(self.norm * centre / max(1.0, float(np.linalg.norm(centre))))
+        return np.asarray(self.norm * centre / max(1.0, _length(centre)))
 
     def _model(self, points: Array, measured: Array) -> Array:
         weights = posterior(points @ points.T, measured, self.measurement.deviation, self.size)
         found = points.T @ weights
-        return np.asarray(found * min(1.0, 2 * self.size / max(float(np.linalg.norm(found)), 1e-300)))
+        return np.asarray(found * min(1.0, 2 * self.size / max(_length(found), 1e-300)))

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
-from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.accounting.ledger import Ledger
 from tacit.erm.classification import MARGIN, known_classes
@@ -83,13 +82,13 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in CLASSIFICATION:
             raise InvalidParameter(f"loss must be one of {', '.join(CLASSIFICATION)}, got {self.loss!r}.")
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y)
-        check_classification_targets(labels)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if self._joint else 2)
         several = len(classes) > 2
         margin = MARGIN if budget is not None and self._joint and not several else 0.0

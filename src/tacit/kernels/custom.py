@@ -12,6 +12,8 @@ from tacit.kernels.kernel import Array, Kernel, positive, size_of
 
 __all__ = ["FunctionKernel"]
 
+_LARGEST_VALUE = 1e100
+
 
 @final
 @dataclass(frozen=True)
@@ -22,10 +24,23 @@ class FunctionKernel(Kernel):
     which is clipping in the feature space, and every value is cut to [-largest, largest]: the numbers in use are within
     the bound whatever the function returns.
 
-    Assumes: the function is symmetric and positive semi-definite over all records and points that can occur, depends
-    on its two arguments alone, returns a finite number for each pair, and is off by at most `error`, relative to
-    `largest`. Only then are its values inner products of features, which the guarantee is about. Matrices of records
-    in which the opposite shows are refused; at points that are still to be asked nobody can look.
+    The function is for those x that `accepts(x)` says yes to, all if it is not given, and for which K(x, x) is a finite
+    number (of size at most 1e100). Any other record has no features, K(x, z) = 0 for all z, and any other point or
+    landmark is refused: the one is a map of each record by itself, the other shows nothing but what is public.
+
+    Assumes: among all such records and points the function is symmetric and positive semi-definite, depends on its two
+    arguments alone, returns a finite number for each pair, and is off by at most `error`, relative to `largest`. Only
+    then are its values inner products of features, which the guarantee is about. Whoever asks chooses the points, so
+    this is about every text, number, tuple or set that could be typed in, which few functions can promise: let
+    `accepts` look at the types and ranges inside of x.
+
+    Where the assumption fails nothing is guaranteed, but no exact outcome of an answer depends on records: a pair of a
+    point and a record for which the function raises (any Exception, RecursionError and MemoryError included), or
+    returns no finite number, counts as 0 and changes a value that noise is added to, not whether there is one. What the
+    function prints or warns of, and how long it takes, is not hidden.
+    Matrices of records in which it shows that the function is not symmetric or not positive semi-definite are refused
+    by `fit`, since nothing could be fitted to them: that refusal depends on records. A function that fails at all
+    records gives a model that is 0; to see its errors before a fit, try `public_block` on public examples.
 
     With `vectors` records are rows of numbers and are clipped to the data norm first; otherwise they may be texts,
     tuples or sets.
@@ -35,10 +50,13 @@ class FunctionKernel(Kernel):
     largest: float
     vectors: bool = False  # type: ignore[misc]
     error: float = 1e-13
+    accepts: Callable[[Any], bool] | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidParameter(f"function must take two records, got {type(self.function).__name__}.")
+        if self.accepts is not None and not callable(self.accepts):
+            raise InvalidParameter(f"accepts must be a function of one record, got {type(self.accepts).__name__}.")
         positive("largest", self.largest)
         if not 2.0**-52 <= self.error <= 1e-9:
             raise InvalidParameter(f"error must lie between 2^-52 and 1e-9, got {self.error!r}.")
@@ -48,38 +66,66 @@ class FunctionKernel(Kernel):
         return float(self.largest)
 
     def block(self, left: Any, right: Any) -> Array:
-        """Return all values, features scaled down where they are too long."""
-        found = np.array([[self._value(x, z) for z in right] for x in left], dtype=np.float64)
-        found = found.reshape(size_of(left), size_of(right))
-        return np.clip(self._factors(left)[:, None] * found * self._factors(right), -self.largest, self.largest)
+        """Return all values, features scaled down where they are too long; 0 where the function fails."""
+        return np.nan_to_num(self._scaled(left, right), nan=0.0)
 
     def diagonal(self, records: Any) -> Array:
-        """Return K(x, x), at most the bound."""
-        return np.minimum(self._raw_diagonal(records), float(self.largest))
+        """Return K(x, x), at most the bound; 0 where the function fails."""
+        return np.clip(np.nan_to_num(self._squares(records), nan=0.0), 0.0, float(self.largest))
+
+    def public_block(self, left: Any, right: Any) -> Array:
+        """Return `block` of public points; refuse a pair for which the function fails."""
+        found = self._scaled(left, right)
+        _require(not np.any(np.isnan(found)), "must accept the points and return a finite number for each pair of them")
+        return found
+
+    def public_diagonal(self, points: Any) -> Array:
+        """Return `diagonal` of public points; refuse one that the function fails for or has K(x, x) < 0 at."""
+        squares = self._squares(points)
+        _require(not np.any(np.isnan(squares)), "must accept the points and return a finite number K(x, x) for each")
+        # A true K(x, x) is not negative, so a computed one is above minus the error.
+        negative = np.any(squares < -self.accuracy(1.0, 0))
+        _require(not negative, "must be positive semi-definite, and returned K(x, x) < 0 at a point")
+        return np.clip(squares, 0.0, float(self.largest))
 
     def accuracy(self, norm: float, width: int) -> float:
         """As declared, with room for the scaling; a scaled value is no larger than an unscaled one."""
         return 8 * self.error * self.largest
 
-    def _raw_diagonal(self, records: Any) -> Array:
-        found = np.array([self._value(x, x) for x in records], dtype=np.float64)
-        if found.size and found.min() < 0:
-            raise InvalidParameter("the kernel function returned K(x, x) < 0, so it is not positive semi-definite.")
-        return found
+    def _scaled(self, left: Any, right: Any) -> Array:
+        """Return all values, not a number where the function fails; it is given only what it accepts."""
+        rows, columns = self._factors(left), self._factors(right)
+        found = np.full((size_of(left), size_of(right)), math.nan)
+        known = ~np.isnan(columns)
+        others = [z for z, taken in zip(right, known, strict=True) if taken]
+        for place, x in enumerate(left):
+            if not np.isnan(rows[place]):
+                found[place, known] = [self._value(x, z) for z in others]
+        return np.asarray(np.clip(rows[:, None] * found * columns, -self.largest, self.largest))
 
     def _factors(self, records: Any) -> Array:
-        long = np.maximum(self._raw_diagonal(records), float(self.largest))
-        return np.sqrt(self.largest / long)
+        """Return c(x), not a number where the function fails."""
+        return np.sqrt(self.largest / np.maximum(self._squares(records), float(self.largest)))
+
+    def _squares(self, records: Any) -> Array:
+        """Return K(x, x), not a number where x is not accepted or the function fails."""
+        return np.array([self._value(x, x) if self._accepted(x) else math.nan for x in records], dtype=np.float64)
+
+    def _accepted(self, x: Any) -> bool:
+        try:
+            return self.accepts is None or bool(self.accepts(x))
+        except Exception:
+            return False
 
     def _value(self, x: Any, z: Any) -> float:
-        value, failure = math.nan, ""
+        """Return what the function does, not a number if that is no finite one; what it raises may quote a record."""
         try:
             value = float(self.function(x, z))
-        except Exception as error:
-            failure = type(error).__name__
-        # Outside of the handler: what the function raised may quote a record, and must not come along as a context.
-        if failure:
-            raise InvalidParameter(f"the kernel function must return finite numbers, and raised {failure}.")
-        if not abs(value) <= 1e100:
-            raise InvalidParameter("the kernel function must return finite numbers, and returned something else.")
-        return value
+        except Exception:
+            return math.nan
+        return value if abs(value) <= _LARGEST_VALUE else math.nan
+
+
+def _require(holds: bool, wanted: str) -> None:
+    if not holds:
+        raise InvalidParameter(f"the kernel function {wanted}.")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -13,10 +14,11 @@ from tacit.erm.fitting import refuse_ledger, validated
 from tacit.erm.loss import Array, Loss
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
+from tacit.kernels.facts import public_facts
 from tacit.kernels.fitting import Alpha, loss_and_alpha
 from tacit.kernels.fourier import FourierFeatures
 from tacit.kernels.kernel import Kernel, size_of
-from tacit.kernels.landmarks import Landmarks, landmarks_given
+from tacit.kernels.landmarks import Landmarks, landmarks_given, listed
 from tacit.kernels.non_interactive import lattice
 from tacit.kernels.released import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
 from tacit.kernels.standard import Linear
@@ -51,7 +53,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         budget: Budget | None,
         assumed: str,
     ) -> Released:
-        terms = Terms(self.ledger, type(self).__name__, self.random_state, assumed)
+        terms = Terms(self.ledger, type(self).__name__, self.random_state, public_facts(domain, self.loss, assumed))
         if self.method not in METHODS:
             raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
         if self.method in METHODS[:2]:
@@ -73,10 +75,16 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _net(self, domain: Domain, X: Any, budget: Budget) -> Any:
         """Return the net: a lattice if its size is given, nothing where the ball itself can be drawn from."""
+        numbered = isinstance(self.landmarks, int | np.integer) and not isinstance(self.landmarks, bool)
         if isinstance(domain.kernel, Linear) and not budget.is_pure:
+            if not numbered:
+                raise InvalidParameter(
+                    "with delta > 0 and a linear kernel method='tdil' draws from the whole ball and takes no net. "
+                    "Leave landmarks out."
+                )
             return None
-        if isinstance(self.landmarks, int) and not isinstance(self.landmarks, bool) and domain.kernel.vectors:
-            return lattice(domain.width, domain.norm, self.landmarks)
+        if numbered and domain.kernel.vectors:
+            return lattice(domain.width, domain.norm, int(self.landmarks))
         return landmarks_given(self.landmarks, X, domain)
 
     def _keep(self, domain: Domain, found: Released) -> None:
@@ -87,7 +95,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "model_")
-        records = validated(self, X, reset=False) if self.domain_.kernel.vectors else list(X)
+        records = validated(self, X, reset=False) if self.domain_.kernel.vectors else listed(X)
         return self.model_.scores(records)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,6 +1,7 @@
 """What kernel learners share: reading records, losses by name, and a certified model with its sensitivity."""
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -8,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget, finite_number
@@ -23,7 +23,7 @@ from tacit.erm.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, Kernel, size_of
-from tacit.kernels.landmarks import Landmarks
+from tacit.kernels.landmarks import Landmarks, listed
 from tacit.kernels.minimise import minimise
 from tacit.kernels.model import KernelModel, LinearModel
 from tacit.kernels.problem import KernelProblem, check_alpha, smallest_alpha, tolerance_for
@@ -79,7 +79,7 @@ def read_records(
 ) -> tuple[Domain, Any, Any]:
     """Return the domain, validated records and raw targets."""
     if not kernel.vectors:
-        records = list(X)
+        records = listed(X)
         labels = np.asarray(y)
         if labels.shape != (len(records),) or not records:
             raise InvalidParameter("there must be one target for each record, and at least one record.")
@@ -92,27 +92,28 @@ def read_records(
 def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
     """Return points to ask about, clipped like records."""
     if not domain.kernel.vectors:
-        return domain.clipped(list(Z))
-    data = validated(estimator, Z, reset=False)
+        return domain.clipped(listed(Z))
+    data = validated(estimator, Z, reset=False, order="C")
     return domain.clipped(data.toarray() if issparse(data) else data)
 
 
 def read_targets(labels: NDArray[Any], classes: ArrayLike | None, target_range: object, regression: bool) -> Targets:
     """Return targets for a loss of margins, or clipped to [-1, 1] for a loss of residuals."""
     if not regression:
-        check_classification_targets(labels)
         known, indices, assumed = known_classes(classes, labels, 2)
         return Targets(np.where(indices == 1, 1.0, -1.0), known, 0.0, 1.0, assumed)
-    if not isinstance(target_range, tuple | list) or len(target_range) != 2:
+    if target_range is None:
         raise InvalidParameter(
             "target_range is missing: targets are clipped to (low, high), which must not be read off the data."
         )
+    if not isinstance(target_range, tuple | list | np.ndarray) or len(target_range) != 2:
+        raise InvalidParameter(f"target_range must be a pair (low, high), got {target_range!r}.")
     low, high = finite_number("low", target_range[0]), finite_number("high", target_range[1])
     if not low < high or not math.isfinite(high - low):
         raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {target_range!r}.")
     middle, scale = low + (high - low) / 2, (high - low) / 2
-    values = np.clip((numeric_targets(labels) - middle) / scale, -1.0, 1.0)
-    return Targets(values, None, middle, scale, f"targets within {target_range}")
+    values = np.clip((np.clip(numeric_targets(labels), low, high) - middle) / scale, -1.0, 1.0)
+    return Targets(values, None, middle, scale, f"targets within ({low:g}, {high:g})")
 
 
 def loss_and_alpha(
@@ -154,7 +155,8 @@ def certified_model(
     count = size_of(records)
     if landmarks is None:
         check_alpha(domain, loss, alpha)
-        clipped = domain.clipped(records)
+        # The model keeps records: as they are now, whatever a caller does with theirs later.
+        clipped = deepcopy(domain.clipped(records))
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
         exact = KernelModel(domain, clipped, weights)

@@ -6,6 +6,8 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
@@ -13,6 +15,7 @@ from tacit.budget import Budget
 from tacit.erm.fitting import needed_budget
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
+from tacit.kernels.facts import public_facts
 from tacit.kernels.fitting import (
     CLASSIFICATION,
     LOSSES,
@@ -42,7 +45,7 @@ _MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
 
 @final
 class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
-    """A kernel model that stays with the learner and answers points with noise, in any order and number.
+    """A kernel model that stays with the learner and answers points with noise, in any order, as they are asked.
 
     Guarantee: all answers together are (epsilon, delta)-private for replace-one neighbours, charged once by `fit`.
     Assumes: public are n, the number of features, `data_norm`, the kernel with its bound, the ridge, and the classes or
@@ -53,7 +56,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     ----------
     kernel : a kernel, e.g. RBF(1.0) or Polynomial(3, constant=1.0); add a number for an intercept.
     epsilon, delta : the budget of the fit and of all its answers; delta must be above 0.
-    method : "gaussian-process" (any number of points, the default) or "pinp".
+    method : "gaussian-process" (up to 10,000 different points, then extrapolation; the default) or "pinp".
     constants : for PINP, "certified", or "published" for those of the paper.
     loss : "logistic", "huber" or "hinge" for two classes; "squared" or "absolute" (Huber's) for numbers.
     alpha : the ridge; "auto" chooses it from public quantities.
@@ -103,6 +106,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the secret model and charge for all its answers; none is given yet."""
         budget = self._checked_budget()
@@ -115,7 +119,9 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
             check_new(self.state)
         certified = certified_model(domain, records, targets.values, loss, alpha, mapped)
         law = self._law(budget, certified)
-        public = (*law.public, f"kernel {type(domain.kernel).__name__}", f"alpha={alpha:.6g}", targets.assumed)
+        public = (*public_facts(domain, self.loss, targets.assumed), f"alpha={alpha:.6g}", *law.public)
+        if mapped is not None:
+            public = (*public, f"{mapped.count} features by public landmarks")
         label = type(self).__name__
         found: Release[Path | PinpPath] = release(
             law, certified.model, label=label, ledger=self.ledger, random_state=self.random_state, public=public
@@ -145,6 +151,8 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}.")
         if self.constants not in ("certified", "published"):
             raise InvalidParameter(f"constants must be 'certified' or 'published', got {self.constants!r}.")
+        if self.constants == "published" and self.method != "pinp":
+            raise InvalidParameter("constants='published' are those of method='pinp'.")
         if budget.is_pure:
             raise InvalidParameter(
                 "answers on demand need delta > 0, got 0. Give a delta well below 1/n, or use PrivateKernelClassifier."
@@ -170,6 +178,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
                 refusal = error
         raise refusal
 
+    @np.errstate(all="ignore")
     def answer(self, Z: Any) -> Answers:
         """Return noisy values of the model at points, with their error bars; a point asked again keeps its answer."""
         check_is_fitted(self, "release_")
@@ -192,6 +201,27 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         """Return the likelier class, or the number, that the answers say; asks like `answer`."""
         values = self.answer(Z).values
         return values if self.classes_ is None else self.classes_[(values > 0).astype(np.intp)]
+
+    def score(self, Z: Any, y: Any) -> float:
+        """Return the accuracy of the classes, or R^2 of the numbers, that the answers say; asks like `answer`."""
+        measure = r2_score if self.loss not in CLASSIFICATION else accuracy_score
+        return float(measure(y, self.predict(Z)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.loss in CLASSIFICATION:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+    @property
+    def points_left_(self) -> int | None:
+        """How many more different points a Gaussian process answers; None for PINP, which has no such limit."""
+        check_is_fitted(self, "release_")
+        teller = self._session.teller
+        return None if isinstance(teller, PinpTeller) else int(teller.room)
 
     @property
     def updates_left_(self) -> int | None:

@@ -27,7 +27,8 @@ _OUTWARD = 1 + 2.0**-45
 class Kernel(ABC):
     """A positive semi-definite function of two records.
 
-    For a class of your own that, symmetry and what it declares are assumptions of every guarantee.
+    For a class of your own that, symmetry and what it declares are assumptions of every guarantee. Its `block` and
+    `diagonal` are given records, so they must not fail because of one: that would tell about it.
     Sums and products of kernels are kernels; adding a positive number adds a constant feature, which is how a
     kernel model has an intercept.
     """
@@ -50,6 +51,14 @@ class Kernel(ABC):
     @abstractmethod
     def accuracy(self, norm: float, width: int) -> float:
         """Bound how far a computed K(x, z) is from the kernel, for records of this norm and number of columns."""
+
+    def public_block(self, left: Any, right: Any) -> Array:
+        """Return `block` of public points, and refuse those it cannot be computed for; never give it a record."""
+        return _finite(self.block(left, right))
+
+    def public_diagonal(self, points: Any) -> Array:
+        """Return `diagonal` of public points, and refuse those it cannot be computed for; never give it a record."""
+        return _finite(self.diagonal(points))
 
     def __add__(self, other: "Kernel | float") -> "Kernel":
         return Sum(self, other if isinstance(other, Kernel) else Constant(other))
@@ -114,6 +123,14 @@ class Sum(Kernel):
         """Return the sums."""
         return self.first.diagonal(records) + self.second.diagonal(records)
 
+    def public_block(self, left: Any, right: Any) -> Array:
+        """Return what `block` does, if both parts can be computed."""
+        return self.first.public_block(left, right) + self.second.public_block(left, right)
+
+    def public_diagonal(self, points: Any) -> Array:
+        """Return what `diagonal` does, if both parts can be computed."""
+        return self.first.public_diagonal(points) + self.second.public_diagonal(points)
+
     def accuracy(self, norm: float, width: int) -> float:
         """The sum of the errors, and one rounding."""
         both = self.first.accuracy(norm, width) + self.second.accuracy(norm, width)
@@ -144,6 +161,14 @@ class Product(Kernel):
     def diagonal(self, records: Any) -> Array:
         """Return the products."""
         return self.first.diagonal(records) * self.second.diagonal(records)
+
+    def public_block(self, left: Any, right: Any) -> Array:
+        """Return what `block` does, if both parts can be computed."""
+        return self.first.public_block(left, right) * self.second.public_block(left, right)
+
+    def public_diagonal(self, points: Any) -> Array:
+        """Return what `diagonal` does, if both parts can be computed."""
+        return self.first.public_diagonal(points) * self.second.public_diagonal(points)
 
     def accuracy(self, norm: float, width: int) -> float:
         """Each error times the other's size, and one rounding."""
@@ -181,6 +206,12 @@ def grown(value: float) -> float:
 def size_of(records: Any) -> int:
     """Return the number of records; sparse matrices have no length."""
     return int(records.shape[0]) if hasattr(records, "shape") else len(records)
+
+
+def _finite(values: Array) -> Array:
+    if not np.all(np.isfinite(values)):
+        raise InvalidParameter("the kernel must return finite numbers at all points.")
+    return values
 
 
 def _shared(first: Kernel, second: Kernel) -> bool:

@@ -5,7 +5,7 @@ a kernel model restricted to the span is a linear model of u. The map depends on
 of u(x) is clipped to R besides, so no accuracy of the map is needed for privacy.
 """
 
-import math
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -21,7 +21,7 @@ from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
 from tacit.kernels.standard import Linear
 
-__all__ = ["Landmarks", "public_points", "public_uniform"]
+__all__ = ["Landmarks", "landmarks_given", "listed", "public_points", "public_uniform"]
 
 _CUTOFF = 1e-10
 _BLOCK = 1024
@@ -63,7 +63,8 @@ class Landmarks:
     def features(self, records: Any) -> NDArray[np.floating[Any]]:
         """Return the coordinates of records, block by block; in single precision where they are very many."""
         total = size_of(records)
-        kind = np.float32 if total * self.count > _MANY_NUMBERS else np.float64
+        many = total * self.count > _MANY_NUMBERS and 1e-30 < self.domain.radius < 1e30
+        kind = np.float32 if many else np.float64
         found = np.empty((total, self.count), dtype=kind)
 
         def work(bounds: tuple[int, int]) -> None:
@@ -107,15 +108,23 @@ def landmarks_given(landmarks: object, records: object, domain: Domain) -> Any:
     Only what shows without a look at values is refused: that rows coincide is a secret of the training set.
     """
     if isinstance(landmarks, int | np.integer) and not isinstance(landmarks, bool):
-        if not 1 <= landmarks <= 10**5 or not domain.kernel.vectors:
-            raise InvalidParameter("landmarks must be public points, or a number of them from 1 to 100000 for vectors.")
+        if not domain.kernel.vectors:
+            raise InvalidParameter("landmarks must be a list of public records that the kernel's function takes.")
+        if not 1 <= landmarks <= 10**5:
+            raise InvalidParameter("landmarks must be public points, or a number of them from 1 to 100000.")
         return public_points(int(landmarks), domain.width, domain.norm)
     if landmarks is None or isinstance(landmarks, bool | float | str):
         raise InvalidParameter("landmarks must be public points like the records, or a number of points to spread.")
     if landmarks is records or _share_memory(landmarks, records):
         raise InvalidParameter("landmarks must be public points, got the training records themselves.")
     if not domain.kernel.vectors:
-        return landmarks
+        return deepcopy(listed(landmarks))
+    if (
+        hasattr(landmarks, "columns")
+        and hasattr(records, "columns")
+        and list(landmarks.columns) != list(records.columns)
+    ):
+        raise InvalidParameter("landmarks must have the columns of the records, in their order.")
     points: Any = landmarks if issparse(landmarks) else np.asarray(landmarks)
     if points.ndim != 2 or points.shape[0] == 0 or points.dtype.kind not in "fiub":
         raise InvalidParameter("landmarks must be a table of numbers with at least one row.")
@@ -127,7 +136,19 @@ def landmarks_given(landmarks: object, records: object, domain: Domain) -> Any:
     return points.astype(np.float64)
 
 
+def listed(records: Any) -> list[Any]:
+    """Return what a user's function takes as a list, one record each; tables are refused."""
+    if hasattr(records, "columns") or issparse(records) or isinstance(records, str | bytes):
+        raise InvalidParameter("records of a user's function must be a list or one column, such as X['text'].")
+    return list(records)
+
+
 def _share_memory(first: object, second: object) -> bool:
-    if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
-        return False
-    return bool(np.may_share_memory(first, second)) and math.prod(first.shape) > 0
+    ours, theirs = _buffer(first), _buffer(second)
+    return ours is not None and theirs is not None and ours.size > 0 and bool(np.may_share_memory(ours, theirs))
+
+
+def _buffer(table: Any) -> NDArray[Any] | None:
+    """Return the memory of a table's numbers, if it has just one."""
+    found = table.data if issparse(table) else table.to_numpy() if hasattr(table, "to_numpy") else table
+    return found if isinstance(found, np.ndarray) else None

@@ -83,7 +83,7 @@ def _gradient_norm(problem: KernelProblem, weights: Array) -> float:
     mass = float(np.abs(weights).sum()) * 1.001
     rest = problem.residual(weights)
     size = float(np.abs(rest).sum()) * 1.001
-    square = float(rest @ problem.scores(rest)) + 2 * problem.score_error(size) * size
+    square = math.fsum(rest * problem.scores(rest)) + 2 * problem.score_error(size) * size
     slope = loss.smoothness * problem.score_error(mass) + loss.rounding(domain.square * mass)
     return math.sqrt(max(square, 0.0)) + domain.radius * (slope + 8 * UNIT * loss.lipschitz) * 1.01
 

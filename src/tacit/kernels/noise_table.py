@@ -6,6 +6,7 @@ prints a table for logistic regression with L = R = 1: the largest error over al
 cases, which answering 0 everywhere also has (`trivial`).
 """
 
+import argparse
 import math
 from dataclasses import dataclass
 from typing import final
@@ -123,4 +124,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m tacit.kernels.noise_table", description=__doc__).parse_args()
     print(table())

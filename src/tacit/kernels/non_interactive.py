@@ -172,6 +172,8 @@ class NetRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
         """Return the places of the chosen points in the net, and the measured values there."""
         exact = np.asarray(value, dtype=np.float64)
         public = np.zeros_like(exact)
+        # Beyond this no value can be right, and a difference would be rounded by more than `moved` provides for.
+        reach = 2 * self.size * self.domain.radius
         places: list[int] = []
         measured: list[float] = []
         for _ in range(self.rounds):
@@ -179,7 +181,7 @@ class NetRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
             measured.append(self.measurement.draw(float(exact[places[-1]]), source))
             chosen = self.at(places)
             weights = posterior(self.domain.gram(chosen), np.array(measured), self.measurement.deviation, self.size)
-            public = self.domain.kernel.block(self.net, chosen) @ weights
+            public = np.clip(self.domain.kernel.block(self.net, chosen) @ weights, -reach, reach)
         return np.array(places), np.array(measured)
 
 

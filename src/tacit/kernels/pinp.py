@@ -33,7 +33,8 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
     Reference: pinp.md.
 
     With probability at least 1 - `failure` the first `queries` answers, while updates are left, are within `error` of
-    the secret ones. `published` takes the paper's constants, which are safe but 100 times too careful.
+    the secret ones. `published` takes the paper's constants: a hundred times too careful at usual budgets, not private
+    at very large ones, and refused there.
     """
 
     budget: Budget
@@ -56,6 +57,13 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
             raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {self.failure!r}.")
         if self.units > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.updates} updates.")
+        if self.published and not self._keeps_budget:
+            raise InvalidParameter(f"the published constants are not private at {self.budget}. Use the certified ones.")
+
+    @property
+    def _keeps_budget(self) -> bool:
+        kept = pinp_epsilon(self.each, self.updates, self.budget.delta)
+        return kept <= self.budget.epsilon * (1 - 1e-9)
 
     @cached_property
     def event(self) -> Event:
@@ -179,16 +187,20 @@ class PinpPath:
 def pinp_epsilon(each: float, updates: int, delta: float) -> float:
     """Return an epsilon that comparisons of `each` keep together at delta when at most so many lead to updates.
 
-    Every order between 1 and 1 + log(1 + e^-each)/each gives a valid bound; a good one is looked for.
+    Every order between 1 and 1 + log(1 + e^-each)/each gives a valid bound; a good one is looked for. Beyond 30 each
+    there are hardly any orders, and no bound is given.
     """
+    if each > 30:
+        return math.inf
     widest = math.log1p(math.exp(-each)) / each
 
     def converted(log_rest: float) -> float:
         rest = math.exp(log_rest)
-        inner = 1 + math.exp(each) - math.exp((1 + rest) * each)
-        if inner <= 0:
+        # The note's 1 + E - e^((1 + b) e) is 1 minus this.
+        used = math.exp(each) * math.expm1(rest * each)
+        if used >= 1:
             return math.inf
-        renyi = -updates * (each + math.log(inner) / rest)
+        renyi = -updates * (each + math.log1p(-used) / rest)
         return renyi + math.log(rest / (1 + rest)) - (math.log(delta) + math.log1p(rest)) / rest
 
     span = math.log(widest * 1e-6), math.log(widest * (1 - 1e-9))

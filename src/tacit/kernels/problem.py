@@ -44,7 +44,8 @@ class KernelProblem:
         count = size_of(records)
         if count > LARGEST_COUNT:
             raise InvalidParameter(
-                f"exact kernel models are fitted to at most {LARGEST_COUNT} records, got {count}. Give landmarks."
+                f"exact kernel models are fitted to at most {LARGEST_COUNT} records, got {count}. "
+                "Use landmarks (method='landmarks', or landmarks=... of an interactive predictor)."
             )
         gram = domain.gram(records)
         largest = float(np.max(np.diagonal(gram)))

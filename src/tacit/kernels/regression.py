@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, Self, final
 
+import numpy as np
 from sklearn.base import RegressorMixin
 
 from tacit.accounting.ledger import Ledger
@@ -61,12 +62,14 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         self.ledger = ledger
         self.random_state = random_state
 
+    @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in ("absolute", "squared") or (self.loss == "squared" and self.method in METHODS[:2]):
             raise InvalidParameter(
-                f"loss must be 'absolute', or 'squared' for 'tddl' and 'matched', got {self.loss!r}."
+                "loss must be 'absolute', or 'squared' with method 'tddl', 'matched' or 'tdil', "
+                f"got {self.loss!r} with method={self.method!r}."
             )
         domain, records, values = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression=True)
         targets = read_targets(values, None, self.target_range, regression=True)

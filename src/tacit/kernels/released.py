@@ -85,11 +85,11 @@ class Terms:
     ledger: Ledger | None
     label: str
     random_state: object
-    assumed: str
+    assumed: tuple[str, ...]
 
     def common(self, *facts: str) -> dict[str, Any]:
         """What `release` takes besides the mechanism and its value."""
-        public = (*facts, self.assumed)
+        public = (*self.assumed, *facts)
         return {"label": self.label, "ledger": self.ledger, "random_state": self.random_state, "public": public}
 
 
@@ -122,13 +122,17 @@ def release_linear(
         ledger=terms.ledger,
         label=terms.label,
         random_state=terms.random_state,
-        assumed={"targets": terms.assumed, "map": f"kernel {type(mapped.domain.kernel).__name__}, public landmarks"},
+        assumed={"model": ", ".join(terms.assumed), "map": f"features by public {_source(mapped)}"},
     )
     if isinstance(mapped, Landmarks):
         return Released(
             Expansion(mapped.domain, mapped.points, mapped.span(fitted.weights)), fitted.alpha, fitted.release
         )
     return Released(FourierModel(mapped, fitted.weights), fitted.alpha, fitted.release)
+
+
+def _source(mapped: Landmarks | FourierFeatures) -> str:
+    return "landmarks" if isinstance(mapped, Landmarks) else "frequencies"
 
 
 def release_answers(
@@ -152,7 +156,7 @@ def release_answers(
     domain, points = mapped.domain, mapped.points
     found = certified_model(domain, records, targets, loss, alpha, None)
     gram = domain.gram(points)
-    facts = (f"kernel {type(domain.kernel).__name__}", f"{len(gram)} public landmarks", f"alpha={alpha:.6g}")
+    facts = (f"{len(gram)} public landmarks", f"alpha={alpha:.6g}", f"the sensitivity {found.sensitivity:g}")
     common = terms.common(*facts)
     if method == "matched":
         law = GaussianProcess(
@@ -185,14 +189,15 @@ def release_tdil(
     Assumes: the net is public; over the ball the kernel is linear.
     Reference: tacit/kernels/non_interactive.md.
     """
-    facts = (f"kernel {type(domain.kernel).__name__}", f"{rounds} rounds", f"alpha={alpha:.6g}")
+    facts = (f"{rounds} rounds over {'the ball' if net is None else 'a public net'}", f"alpha={alpha:.6g}")
     common = terms.common(*facts)
     if net is None:
-        found = certified_linear(domain, records, targets, loss, alpha)
+        # Clipped here as everywhere: by itself the linear fit would refuse entries whose squares overflow.
+        found = certified_linear(domain, domain.clipped(records), targets, loss, alpha)
     else:
         found = certified_model(domain, records, targets, loss, alpha, None)
     # The last term covers the rounding of differences between the exact model's values and the public model's.
-    rounding = 2.0**-48 * domain.radius * found.size
+    rounding = 2.0**-50 * (domain.width + 8) * domain.radius * found.size
     moved = (domain.radius * found.sensitivity + 2 * found.value_error + rounding) * (1 + 2.0**-40)
     points: Any
     if isinstance(found.model, LinearModel):

@@ -109,6 +109,11 @@ class Session:
         return Entry(entry.point, self._kind.public_part(numbers).tobytes())
 
     @property
+    def law(self) -> GaussianProcess | Pinp:
+        """How noise is drawn."""
+        return self._parts[1]
+
+    @property
     def draws(self) -> bool:
         """Whether this copy can draw new answers."""
         return self._parts[2] is not None and self._memory.writable

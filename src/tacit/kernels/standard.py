@@ -45,8 +45,10 @@ class Polynomial(Kernel):
     constant: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= 100:
+        whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
+        if not whole or not 1 <= self.degree <= 100:
             raise InvalidParameter(f"degree must be a whole number from 1 to 100, got {self.degree!r}.")
+        object.__setattr__(self, "degree", int(self.degree))
         if self.constant != 0:
             positive("constant", self.constant)
 

@@ -4,11 +4,12 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+from tacit.accounting.lock import lock_path, locked
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels.door import Door, Head, new_door, shared_door
 from tacit.kernels.memory import Entry, Memory, Turn
@@ -16,6 +17,13 @@ from tacit.kernels.memory import Entry, Memory, Turn
 __all__ = ["FileMemory", "check_new"]
 
 _PATIENCE = 60.0
+_BUSY = "another process has held the state file for a minute. Ask again."
+
+
+def _opened(path: str, mode: str, patience: float) -> sqlite3.Connection:
+    """Open a file that is there: no mode that is used here makes one; BEGIN and COMMIT are left to us."""
+    location = f"{Path(path).as_uri()}?mode={mode}"
+    return sqlite3.connect(location, uri=True, timeout=patience, isolation_level=None)
 
 
 def _linked(before: bytes, entry: Entry) -> bytes:
@@ -25,41 +33,42 @@ def _linked(before: bytes, entry: Entry) -> bytes:
 
 @final
 class _FileTurn(Turn):
-    def __init__(self, connection: sqlite3.Connection, start: bytes, door: Door) -> None:
-        self._connection, self._start, self._door = connection, start, door
+    def __init__(self, connection: sqlite3.Connection, path: str, start: bytes, door: Door) -> None:
+        self._connection, self._path, self._start, self._door = connection, path, start, door
+        self._began = self._head(connection)
 
     def go_on(self, seen: Head) -> None:
         """Refuse a file that does not go on from what was seen here and in the pickle; see what it has now."""
         for count, link in (self._door.seen, seen):
-            if count and self._link(count) != link:
+            if count and self._link(self._connection, count) != link:
                 raise LedgerCorrupt(
                     "the state file is shorter or replaced: answers that were given from it are not in it. "
                     "Restore the newest one."
                 )
-        self._door.seen = self._head()
+        self._door.seen = self._began
 
-    def _link(self, count: int) -> bytes | None:
+    def _link(self, connection: sqlite3.Connection, count: int) -> bytes | None:
         if count == 0:
             return self._start
-        row = self._connection.execute("SELECT link FROM answers WHERE place = ?", (count - 1,)).fetchone()
+        row = connection.execute("SELECT link FROM answers WHERE place = ?", (count - 1,)).fetchone()
         return row[0] if row else None
 
-    def _head(self) -> Head:
-        (last,) = self._connection.execute("SELECT MAX(place) FROM answers").fetchone()
+    def _head(self, connection: sqlite3.Connection) -> Head:
+        (last,) = connection.execute("SELECT MAX(place) FROM answers").fetchone()
         count = 0 if last is None else last + 1
-        return count, self._link(count) or b""
+        return count, self._link(connection, count) or b""
 
     def since(self, place: int) -> list[Entry]:
         """Read the rest, each entry linked to the one before it."""
         rows = self._connection.execute(
             "SELECT point, numbers, link FROM answers WHERE place >= ? ORDER BY place", (place,)
         ).fetchall()
-        entries, link = [Entry(point, numbers) for point, numbers, _ in rows], self._link(place)
+        entries, link = [Entry(point, numbers) for point, numbers, _ in rows], self._link(self._connection, place)
         for entry, (_, _, stored) in zip(entries, rows, strict=True):
             link = _linked(link or b"", entry)
             if link != stored:
                 raise LedgerCorrupt("the state file is damaged. Restore the newest one.")
-        if (place + len(entries), link) != self._head():
+        if (place + len(entries), link) != self._began:
             raise LedgerCorrupt("the state file is shorter or replaced, or lacks answers. Restore the newest one.")
         return entries
 
@@ -70,7 +79,14 @@ class _FileTurn(Turn):
         """
         if not self._door.ours:
             raise LedgerBusy("this process was forked in the middle of an answer, which is its parent's.")
-        count, link = self._head()
+        # The connection trusts its lock and would repeat what it has read; a new one looks into the file.
+        with closing(_opened(self._path, "ro", 0)) as fresh:
+            if self._head(fresh) != self._began:
+                raise LedgerCorrupt(
+                    "the state file was changed in the middle of an answer, which was dropped. "
+                    "Only predictors may use the file; ask again."
+                )
+        count, link = self._began
         for place, entry in enumerate(entries, count):
             link = _linked(link, entry)
             self._connection.execute(
@@ -131,27 +147,34 @@ class FileMemory(Memory):
             with self._connected() as connection:
                 if connection.execute("SELECT mark FROM mark").fetchall() != [(self.mark,)]:
                     raise LedgerCorrupt("the state file belongs to another fit of a predictor.")
-                turn = _FileTurn(connection, hashlib.sha256(self.mark.encode()).digest(), door)
+                turn = _FileTurn(connection, self.path, hashlib.sha256(self.mark.encode()).digest(), door)
                 turn.go_on(self.seen)
                 yield turn
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Hold the only right to write; what is not committed at the end is dropped."""
-        try:
-            # mode=rw never creates a file; isolation_level=None leaves BEGIN and COMMIT to us.
-            location = f"{Path(self.path).as_uri()}?mode=rw"
-            connection = sqlite3.connect(location, uri=True, timeout=_PATIENCE, isolation_level=None)
+        """Hold the only right to write, by a lock that backups do not drop and by SQLite's own."""
+        with ExitStack() as stack:
             try:
+                patience = stack.enter_context(locked(self.path, _PATIENCE))
+            except TimeoutError as error:
+                raise LedgerBusy(_BUSY) from error
+            except OSError as error:
+                raise LedgerCorrupt(f"the predictor's state file cannot be locked: {error.strerror}.") from error
+            yield stack.enter_context(self._transaction(patience))
+
+    @contextmanager
+    def _transaction(self, patience: float) -> Iterator[sqlite3.Connection]:
+        """Give a connection that may write; what is not committed at the end is dropped."""
+        try:
+            with closing(_opened(self.path, "rw", patience)) as connection:
                 # EXTRA: not even a power cut may bring back a journal that undoes what was answered.
                 connection.execute("PRAGMA synchronous=EXTRA")
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
-            finally:
-                connection.close()
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-                raise LedgerBusy("another process has held the state file for a minute. Ask again.") from error
+                raise LedgerBusy(_BUSY) from error
             raise LedgerCorrupt(f"the predictor's state file cannot be used: {type(error).__name__}.") from error
 
 
@@ -166,3 +189,6 @@ def check_new(path: str | os.PathLike[str]) -> None:
         raise InvalidParameter("the folder of the state file does not exist.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidParameter("the folder of the state file cannot be written to.")
+    lock = lock_path(str(path))
+    if os.path.lexists(lock) and not os.access(lock, os.R_OK | os.W_OK):
+        raise InvalidParameter(f"{lock}, the lock of the state file, is there and somebody else's. Choose a new path.")

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
+from tacit.kernels.model import total_block
 from tacit.kernels.pinp import Pinp, PinpPath
 from tacit.mechanisms.process import Drawn, GaussianProcess, Path, SecretFunction
 from tacit.noise import Source
@@ -38,7 +39,9 @@ class Teller(ABC):
     def tell(self, points: Any) -> list[Array]:
         """Answer the first of these new points and as many more as is convenient; return what each leaves behind.
 
-        Only points that `adopt` is then told of count as answered.
+        Only points that `adopt` is then told of count as answered. What is public is computed first and may be refused;
+        nothing is because of records or of noise. What is answered is the point that `adopt` will be told of, not one
+        that merely has the same bytes, such as a list for a tuple.
         """
 
     @abstractmethod
@@ -78,10 +81,11 @@ class ProcessTeller(Teller):
 
     def tell(self, points: Any) -> list[Array]:
         """Draw answers for up to 256 points at once."""
-        part = points[: int(min(256, self.room))]
+        part = _as_kept(self._domain, points[: int(min(256, self.room))])
         kernel = self._domain.kernel
-        cross = kernel.block(part, self._points.all) if len(self._points) else np.zeros((size_of(part), 0))
-        drawn = self._path.draw(part, cross, kernel.block(part, part))
+        kernel.public_diagonal(part)
+        cross = kernel.public_block(part, self._points.all) if len(self._points) else np.zeros((size_of(part), 0))
+        drawn = self._path.draw(part, cross, kernel.public_block(part, part))
         return [np.concatenate([[each.answer, each.normal], each.row]) for each in drawn]
 
     def adopt(self, point: Any, left_behind: Array) -> None:
@@ -98,15 +102,15 @@ class ProcessTeller(Teller):
 
     def bars(self, points: Any) -> tuple[Array, Array]:
         """The deviation of the process; an answer is within 1.96 of it in 95 of 100 cases."""
-        deviation = self._path.law.deviation(self._domain.kernel.diagonal(points))
+        deviation = self._path.law.deviation(self._domain.kernel.public_diagonal(points))
         return deviation, _USUAL * deviation
 
     def public(self, points: Any) -> tuple[Array, Array]:
         """Extrapolate from answers: the error has the noise's part, and at most |w| times what is unexplained."""
-        diagonal = self._domain.kernel.diagonal(points)
+        diagonal = self._domain.kernel.public_diagonal(points)
         if not len(self._points):
             return np.zeros(size_of(points)), self._size * np.sqrt(diagonal)
-        cross = self._domain.kernel.block(points, self._points.all)
+        cross = self._domain.kernel.public_block(points, self._points.all)
         values, rest = self._path.extrapolated(cross, diagonal)
         noise = self._path.law.sigma * np.sqrt(np.maximum(diagonal - rest, 0.0))
         return values, np.sqrt(noise**2 + self._size**2 * (rest + self._path.law.jitter))
@@ -136,7 +140,9 @@ class PinpTeller(Teller):
 
     def tell(self, points: Any) -> list[Array]:
         """Answer one point."""
-        answer, weight = self._path.draw(points[:1], self._cross(points[:1]))
+        point = _as_kept(self._domain, points[:1])
+        self._domain.kernel.public_diagonal(point)
+        answer, weight = self._path.draw(point, self._cross(point))
         return [np.array([answer, weight])]
 
     def adopt(self, point: Any, left_behind: Array) -> None:
@@ -157,13 +163,19 @@ class PinpTeller(Teller):
 
     def public(self, points: Any) -> tuple[Array, Array]:
         """Answer from the public model, whose error nobody bounds but |w - w_t| R."""
+        diagonal = self._domain.kernel.public_diagonal(points)
         values = self._path.public_values(self._cross(points))
-        return values, np.abs(values) + self._size * np.sqrt(self._domain.kernel.diagonal(points))
+        return values, np.abs(values) + self._size * np.sqrt(diagonal)
 
     def _cross(self, points: Any) -> Array:
+        """Return K between points and corrected ones, without ever refusing a pair.
+
+        Which points are corrected is an outcome of noise. A pair that is refused makes a whole question fail, and what
+        was drawn for it would be drawn again: whoever repeats it could count how often a point is corrected.
+        """
         if not len(self._points):
             return np.zeros((size_of(points), 0))
-        return self._domain.kernel.block(points, self._points.all)
+        return total_block(self._domain, points, self._points.all)
 
 
 @final
@@ -205,6 +217,12 @@ def encoded(domain: Domain, point: Any) -> bytes:
 def decoded(domain: Domain, text: bytes) -> Any:
     """Return the point that bytes stand for."""
     return np.frombuffer(text, dtype=np.float64) if domain.kernel.vectors else _restored(json.loads(text))
+
+
+def _as_kept(domain: Domain, points: Any) -> Any:
+    """Return points as they come back from memory."""
+    found = [decoded(domain, encoded(domain, point)) for point in points]
+    return np.array(found) if domain.kernel.vectors else found
 
 
 def _plain(point: Any) -> Any:

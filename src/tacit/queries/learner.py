@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.accounting.ledger import Ledger
 from tacit.erm.classification import known_classes
@@ -52,7 +51,6 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Learn from arrays or a data frame in memory, charging the ledger once."""
         budget = needed_budget(self.epsilon, self.delta)
         rows, labels = self._rows(X, y=y)
-        check_classification_targets(labels)
         classes, indices, assumed = known_classes(self._declared_classes(), labels, self.most_classes)
         self._check_rate(len(classes))
         engine = ArrayEngine(rows, indices, labels=(0, 1))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import laplace
+from scipy.stats import laplace, nbinom
 
 from tacit.accounting.analytic import gaussian_delta
 from tacit.audit.case import Case, Question
@@ -13,6 +13,7 @@ from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits
 from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, PrivateKernelClassifier, PrivateKernelRegressor
+from tacit.kernels.pinp import Pinp
 
 __all__ = ["KERNELS"]
 
@@ -91,22 +92,44 @@ def pinp(question: Question) -> Case:
         return fitted(data).answer(points).values
 
     weapon = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
-    return Case(name, claim, transcript, _UP, _DOWN, (weapon,), _PLAYS)
+    law = fitted(_UP)._session.law
+    assert isinstance(law, Pinp)
+    delta = _worst_delta(claim.epsilon, law.moved / (law.units * law.grid), law.updates)
+    exact = Exact(math.inf, delta, 1, "rounds that update with the two most telling chances")
+    return Case(name, claim, transcript, _UP, _DOWN, (weapon,), _PLAYS, exact)
 
 
-def classifier(method: Literal["landmarks", "tddl", "matched", "tdil"]) -> Callable[[Question], Case]:
-    """Return the audit of a released model: one landmark where the record is, so that nothing of it is lost."""
-    name = "PrivateKernelClassifier" if method == "landmarks" else f"PrivateKernelClassifier-{method}"
+def _worst_delta(epsilon: float, each: float, updates: int) -> float:
+    """Return the exact delta of PINP's worst adversary: every round updates with chance 1/(1+E) or E/(1+E), E = e^each.
+
+    What is told is how many rounds pass before the last update, negative binomial either way.
+    """
+    odds = math.exp(each)
+    counts = np.arange(0, 400 * updates + 2000)
+    first = nbinom.pmf(counts, updates, 1 / (1 + odds))
+    second = nbinom.pmf(counts, updates, odds / (1 + odds))
+    return float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
+
+
+def classifier(way: Literal["landmarks", "fourier", "tddl", "matched", "tdil", "ball"]) -> Callable[[Question], Case]:
+    """Return the audit of a released model: one landmark where the record is, so that nothing of it is lost.
+
+    The ball is that of TDIL with a linear kernel, from which three points are drawn.
+    """
+    name = "PrivateKernelClassifier" if way == "landmarks" else f"PrivateKernelClassifier-{way}"
+    kernel = Linear() if way == "ball" else RBF(1.0)
+    landmarks = {"ball": 1, "fourier": 2}.get(way, np.array([[1.0]]))
+    smooth = way in ("landmarks", "fourier")
 
     def build(question: Question) -> Case:
         question.refuse(name, "perturbation")
-        claim = question.with_delta(_DELTA) if method == "matched" else question.claim
+        claim = question.with_delta(_DELTA) if way in ("matched", "ball") else question.claim
 
         def weights(data: Any) -> Array:
             model = PrivateKernelClassifier(
-                RBF(1.0), claim.epsilon, claim.delta, landmarks=np.array([[1.0]]), method=method, rounds=1,
-                loss="logistic" if method == "landmarks" else "hinge",
-                alpha=question.ridge(1.0) if method != "landmarks" or question.n_lambda is not None else "auto",
+                kernel, claim.epsilon, claim.delta, landmarks=landmarks, method="tdil" if way == "ball" else way,
+                rounds=3 if way == "ball" else 1, loss="logistic" if smooth else "hinge",
+                alpha=question.ridge(1.0) if not smooth or question.n_lambda is not None else "auto",
                 data_norm=1.0, classes=_CLASSES,
             ).fit(*data)  # fmt: skip
             return np.asarray(model.model_.scores(_ROW)).ravel()
@@ -135,8 +158,10 @@ KERNELS: dict[str, Callable[[Question], Case]] = {
     "InteractiveKernelPredictor": process,
     "InteractiveKernelPredictor-pinp": pinp,
     "PrivateKernelClassifier": classifier("landmarks"),
+    "PrivateKernelClassifier-fourier": classifier("fourier"),
     "PrivateKernelClassifier-tddl": classifier("tddl"),
     "PrivateKernelClassifier-matched": classifier("matched"),
     "PrivateKernelClassifier-tdil": classifier("tdil"),
+    "PrivateKernelClassifier-ball": classifier("ball"),
     "PrivateKernelRegressor": regressor,
 }

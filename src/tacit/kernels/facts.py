@@ -1,0 +1,26 @@
+"""What a release of a kernel model says it took for public."""
+
+from tacit.kernels.custom import FunctionKernel
+from tacit.kernels.domain import Domain
+from tacit.kernels.kernel import Constant, Kernel, Product, Sum
+from tacit.kernels.problem import is_proven
+
+__all__ = ["public_facts"]
+
+
+def public_facts(domain: Domain, loss: str, targets: str) -> tuple[str, ...]:
+    """Return what every kernel model assumes: its kernel and bound, the records' form, the loss and the targets."""
+    rows = (f"{domain.width} columns", f"rows clipped to norm {domain.norm:g}") if domain.kernel.vectors else ()
+    return f"kernel {_described(domain.kernel)}", f"K(x, x) <= {domain.square:g}", *rows, f"{loss} loss", targets
+
+
+def _described(kernel: Kernel) -> str:
+    if isinstance(kernel, Sum):
+        return f"{_described(kernel.first)} + {_described(kernel.second)}"
+    if isinstance(kernel, Product):
+        return f"({_described(kernel.first)}) * ({_described(kernel.second)})"
+    if isinstance(kernel, Constant):
+        return f"{kernel.value:g}"
+    if isinstance(kernel, FunctionKernel):
+        return "of a user's function, declared positive semi-definite"
+    return repr(kernel) if is_proven(kernel) else f"{type(kernel).__name__}, declared positive semi-definite"
