@@ -6,7 +6,6 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
@@ -204,7 +203,9 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
 
     def score(self, Z: Any, y: Any) -> float:
         """Return the accuracy of the classes, or R^2 of the numbers, that the answers say; asks like `answer`."""
-        measure = r2_score if self.loss not in CLASSIFICATION else accuracy_score
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if self.loss in CLASSIFICATION else r2_score
         return float(measure(y, self.predict(Z)))
 
     def __sklearn_tags__(self) -> Any:
