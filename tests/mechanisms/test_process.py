@@ -68,14 +68,14 @@ def test_noise_has_the_covariance_of_the_kernel(kernel, batch):
     The twin: noise 10 % too small is rejected. The linear kernel is singular from the fourth point on.
     """
     total, count = 0.0, 0
-    for _ in range(sample_size(8 if batch > 1 else 3)):
+    for _ in range(sample_size(14 if batch > 1 else 3)):
         points = _points(500 if batch > 1 else 400)
         noise, path = _answers(LAW, kernel, points, batch)
         gram = kernel.block(points, points) + LAW.jitter * np.eye(len(points))
         total += _squared_normals(noise, gram, LAW.sigma)
         count += len(path)
     assert _chi_square_fits(total, count)
-    if count >= 3_000:
+    if count >= 6_000:
         assert not _chi_square_fits(0.81 * total, count)
 
 

@@ -54,7 +54,7 @@ def test_thirty_gaussian_rounds_have_the_square_root_of_thirty_times_the_noise()
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_what_is_drawn_has_the_stated_deviation(kind: Any) -> None:
     """False-alarm rate 1e-9; noise that is 10 % too small (the twin) is noticed."""
-    size = sample_size(60_000)
+    size = sample_size(120_000)
     many = Demand.of_queries([Histogram(lambda t: t.x0, tuple(range(size)))], 1_000)
     rounds = Rounds(Budget(1.0, 1e-6), kind, (2, 1), many.size)
     drawn = release(rounds, lambda ask: ask(1, many, lambda: np.zeros(many.size)), label="x").value
