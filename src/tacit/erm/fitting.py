@@ -129,7 +129,10 @@ def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
     # Raised out here, the new error does not carry the old one, which may quote a record, as its context.
     harmless = message.startswith(_HARMLESS) or any(part in message for part in _HARMLESS_PARTS)
     if not harmless or message.startswith("could not convert"):
-        message = "X and y must be a table and a column of finite numbers (or labels) of the same length."
+        message = (
+            "X and y must be a table and a column of finite numbers (or labels) of the same length. "
+            "For text and missing values put a PublicEncoder in front."
+        )
     if message.startswith("Expected 2D array"):
         message += " Reshape your data: one row for each record."
     raise kind(message)

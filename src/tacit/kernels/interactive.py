@@ -165,7 +165,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
                 budget, certified.sensitivity, square, certified.value_error, certified.size, self.queries,
                 self.failure, self.constants == "published",
             )  # fmt: skip
-        refusal = InvalidParameter(f"{budget} is too small to certify any answers.")
+        refusal = ""
         for most in _MOST_POINTS:
             try:
                 return GaussianProcess(
@@ -174,8 +174,11 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
                 )  # fmt: skip
             except InvalidParameter as error:
                 # Fewer points may still be certified, whatever was in the way: all of it is public.
-                refusal = error
-        raise refusal
+                refusal = str(error)
+        raise InvalidParameter(
+            f"{refusal} Even {most} points are too many here: use a larger epsilon or alpha, "
+            "or a kernel that changes less over data_norm."
+        )
 
     @np.errstate(all="ignore")
     def answer(self, Z: Any) -> Answers:
