@@ -4,16 +4,16 @@ Everything here is a rehearsal: seeds, and public synthetic data. Nothing is cha
 """
 
 import argparse
-import csv
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 import numpy as np
+import result_files
 from numpy.typing import NDArray
+from result_files import RESULTS
 
 from tacit import Budget, PrivateLogisticRegression
 from tacit.erm import Logistic, Objective, Rows
@@ -21,14 +21,8 @@ from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.setting import Setting
 from tacit.release import release
 
-matplotlib.use("svg")
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 Floats = NDArray[np.float64]
 
-RESULTS = Path(__file__).resolve().parent / "results"
 LABEL = "rehearsal with seeds, public synthetic data"
 DIMENSION, FOLDS, POINTS, ALPHA = 10, 5, 17_500, 0.01
 SEED = 2008
@@ -155,31 +149,5 @@ def arguments(description: str | None, draws: int, given: Sequence[str] | None) 
     return read
 
 
-def write_table(path: Path, script: str, draws: int, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV file whose first line says what it is and how it was made."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"# {LABEL}; made by: python experiments/{script}.py --draws {draws}\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([f"{cell:.5g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """Read such a file back."""
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def save_picture(path: Path, figure: Figure, title: str) -> None:
-    """Write an SVG file that is the same every time."""
-    figure.suptitle(f"{title}\n{LABEL}", fontsize=11)
-    with matplotlib.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
-        figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
-    pyplot.close(figure)
-
-
-def tidy(axes: Axes) -> None:
-    """Give a panel the common look."""
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+write_table = partial(result_files.write_table, LABEL)
+save_picture = partial(result_files.save_picture, LABEL)

@@ -25,12 +25,11 @@ from nips2008 import (
     arguments,
     folds,
     private,
-    read_table,
     save_picture,
     standard,
-    tidy,
     write_table,
 )
+from result_files import read_table, tidy
 from rich.progress import Progress
 
 PUBLISHED = {
@@ -170,7 +169,7 @@ def main(given: Sequence[str] | None = None) -> None:
     """Measure, write the table and draw the picture."""
     asked = arguments(__doc__, 1000, given)
     path = asked.output / "nips2008_figure1.csv"
-    write_table(path, path.stem, asked.draws, COLUMNS, rows_of(measure(asked.draws)))
+    write_table(path, f"{path.stem}.py --draws {asked.draws}", COLUMNS, rows_of(measure(asked.draws)))
     draw(path.with_suffix(".svg"), read_table(path))
 
 

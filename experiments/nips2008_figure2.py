@@ -26,9 +26,9 @@ from nips2008 import (
     private,
     save_picture,
     standard,
-    tidy,
     write_table,
 )
+from result_files import tidy
 from rich.progress import Progress
 
 EPSILON = 0.1
@@ -124,7 +124,9 @@ def main(given: Sequence[str] | None = None) -> None:
     """Measure, write the table and draw the picture."""
     asked = arguments(__doc__, 200, given)
     found = measure(asked.draws)
-    write_table(asked.output / "nips2008_figure2.csv", "nips2008_figure2", asked.draws, COLUMNS, rows_of(found))
+    write_table(
+        asked.output / "nips2008_figure2.csv", f"nips2008_figure2.py --draws {asked.draws}", COLUMNS, rows_of(found)
+    )
     draw(asked.output / "nips2008_figure2.svg", found)
 
 

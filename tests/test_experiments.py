@@ -29,7 +29,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType, Mo
 
 def committed(shared: ModuleType, figure: int) -> list[dict[str, str]]:
     """Read a committed table."""
-    return list(shared.read_table(FOLDER / "results" / f"nips2008_figure{figure}.csv"))
+    return list(shared.result_files.read_table(FOLDER / "results" / f"nips2008_figure{figure}.csv"))
 
 
 def one(table: list[dict[str, str]], **wanted: Any) -> dict[str, str]:
