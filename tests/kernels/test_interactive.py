@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 from statistical import FALSE_ALARM
@@ -382,27 +381,3 @@ def test_narrow_kernels_and_tiny_budgets_answer_fewer_points() -> None:
     assert "10000 points" not in predictor.release_.guarantee
     assert np.all(predictor.answer(Z).guaranteed)
     assert "3000 points" in _predictor(epsilon=1e-4).fit(X, Y).release_.guarantee
-
-
-def test_a_clone_is_unfitted_and_points_of_other_width_are_refused() -> None:
-    """Clones carry parameters only; a point must have the records' columns."""
-    predictor = _predictor().fit(X, Y)
-    with pytest.raises(NotFittedError):
-        clone(predictor).answer(Z)
-    with pytest.raises(ValueError, match="features"):
-        predictor.answer(np.ones((2, 4)))
-    with pytest.raises(ValueError, match="0 sample"):
-        predictor.answer(np.ones((0, 3)))
-
-
-def test_a_predictor_scores_and_says_what_is_left() -> None:
-    """It is a classifier or a regressor to scikit-learn, and counts the points that it can still answer."""
-    predictor = _predictor(random_state=1).fit(X, Y)
-    assert is_classifier(predictor)
-    assert predictor.points_left_ == 10_000
-    assert predictor.score(Z, predictor.predict(Z)) == 1.0
-    assert predictor.points_left_ == 10_000 - len(Z)
-    number = _predictor(loss="squared", target_range=(-1.0, 1.0), random_state=1).fit(X, X[:, 0])
-    assert is_regressor(number)
-    assert number.score(Z, Z[:, 0]) <= 1
-    assert _predictor(method="pinp").fit(X, Y).points_left_ is None

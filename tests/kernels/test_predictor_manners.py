@@ -1,0 +1,55 @@
+"""An interactive predictor among scikit-learn's estimators: clones, widths, scores and tags."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+
+from tacit.accounting import Ledger
+from tacit.budget import Budget
+from tacit.kernels import RBF, InteractiveKernelPredictor
+
+GENERATOR = np.random.default_rng(17)
+COUNT = 400
+X = GENERATOR.normal(size=(COUNT, 3))
+X /= np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True))
+Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.2, "yes", "no")
+Z = GENERATOR.normal(size=(40, 3))
+
+
+def _predictor(**changes: Any) -> InteractiveKernelPredictor:
+    given = {"kernel": RBF(1.0) + 0.5, "epsilon": 1.0, "delta": 1e-6, "data_norm": 1.0, **changes}
+    return InteractiveKernelPredictor(**given)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Give an account with room for one fit and a half."""
+    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="test", budget=Budget(1.5, 1e-5))
+
+
+def test_a_clone_is_unfitted_and_points_of_other_width_are_refused() -> None:
+    """Clones carry parameters only; a point must have the records' columns."""
+    predictor = _predictor().fit(X, Y)
+    with pytest.raises(NotFittedError):
+        clone(predictor).answer(Z)
+    with pytest.raises(ValueError, match="features"):
+        predictor.answer(np.ones((2, 4)))
+    with pytest.raises(ValueError, match="0 sample"):
+        predictor.answer(np.ones((0, 3)))
+
+
+def test_a_predictor_scores_and_says_what_is_left() -> None:
+    """It is a classifier or a regressor to scikit-learn, and counts the points that it can still answer."""
+    predictor = _predictor(random_state=1).fit(X, Y)
+    assert is_classifier(predictor)
+    assert predictor.points_left_ == 10_000
+    assert predictor.score(Z, predictor.predict(Z)) == 1.0
+    assert predictor.points_left_ == 10_000 - len(Z)
+    number = _predictor(loss="squared", target_range=(-1.0, 1.0), random_state=1).fit(X, X[:, 0])
+    assert is_regressor(number)
+    assert number.score(Z, Z[:, 0]) <= 1
+    assert _predictor(method="pinp").fit(X, Y).points_left_ is None
