@@ -1,6 +1,5 @@
 """An interactive predictor among scikit-learn's estimators: clones, widths, scores and tags."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,8 +7,6 @@ import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from tacit.accounting import Ledger
-from tacit.budget import Budget
 from tacit.kernels import RBF, InteractiveKernelPredictor
 
 GENERATOR = np.random.default_rng(17)
@@ -23,12 +20,6 @@ Z = GENERATOR.normal(size=(40, 3))
 def _predictor(**changes: Any) -> InteractiveKernelPredictor:
     given = {"kernel": RBF(1.0) + 0.5, "epsilon": 1.0, "delta": 1e-6, "data_norm": 1.0, **changes}
     return InteractiveKernelPredictor(**given)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give an account with room for one fit and a half."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="test", budget=Budget(1.5, 1e-5))
 
 
 def test_a_clone_is_unfitted_and_points_of_other_width_are_refused() -> None:
