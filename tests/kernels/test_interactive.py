@@ -258,11 +258,14 @@ def test_failures_of_one_thread_do_not_change_answers_of_another(filed: bool, tm
 def test_asking_from_within_an_answer_is_refused(method: str, filed: bool, tmp_path: Path) -> None:
     """A kernel, or a signal handler, that asks the predictor in the middle of its answer gets an error, once."""
     asked: list[InteractiveKernelPredictor] = []
+    refused: list[str] = []
 
     def nosy(x: str, z: str) -> float:
-        while asked:
-            with pytest.raises(LedgerBusy, match="within its own answer"):
+        while asked and x != z:
+            try:
                 asked.pop().answer(["q"])
+            except LedgerBusy as refusal:
+                refused.append(str(refusal))
         return 1.0 if x == z else 0.1
 
     predictor = InteractiveKernelPredictor(
@@ -270,7 +273,8 @@ def test_asking_from_within_an_answer_is_refused(method: str, filed: bool, tmp_p
     ).fit(TEXTS, LABELS)
     asked.append(predictor)
     first = predictor.answer(["q"]).values
-    assert not asked
+    assert len(refused) == 1
+    assert "within its own answer" in refused[0]
     assert np.array_equal(predictor.answer(["q"]).values, first)
 
 

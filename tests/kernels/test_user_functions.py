@@ -1,18 +1,25 @@
 """A user's function that fails: what is public is refused, and what is secret never shows in an error."""
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tacit.accounting import Ledger
+from tacit.budget import Budget
+from tacit.erm import crew
 from tacit.errors import InvalidParameter
 from tacit.kernels import FunctionKernel, InteractiveKernelPredictor, Kernel, Linear, PrivateKernelClassifier
 from tacit.kernels.domain import Domain
+from tacit.kernels.landmarks import Landmarks
 from tacit.kernels.model import KernelModel
 
 METHODS = pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
-ERRORS = pytest.mark.parametrize("error", [KeyError, ZeroDivisionError, RecursionError, MemoryError, OSError])
+ERRORS = pytest.mark.parametrize(
+    "error", [KeyError, ZeroDivisionError, RecursionError, MemoryError, OSError, SystemExit, GeneratorExit]
+)
 
 
 def _counts(x, z):
@@ -280,3 +287,112 @@ def test_classifiers_over_landmarks_take_any_record():
         kernel, 1.0, 1e-6, landmarks=[frozenset({("flu", 1)}), frozenset({("cold", 1)})], classes=[0, 1]
     ).fit(records, np.arange(30) % 2)
     assert len(fitted.predict(records[:3])) == 3
+
+
+def _letters(x, z):
+    """Compare texts by the bytes they share: a kernel on texts that can be encoded."""
+    return float(len(set(x.encode()) & set(z.encode())))
+
+
+def test_no_error_tells_whether_the_last_correction_was_used():
+    """A point that cannot be compared is refused with the question, whether or not noise left corrections for it."""
+    bags = FunctionKernel(_counts, 5.0, accepts=_bag)
+    texts = FunctionKernel(_letters, 9.0)
+    for kernel, record, odd in ((bags, frozenset({("a", 1)}), {("a", 1)}), (texts, "abc", "\ud83d\ude00")):
+        predictor = InteractiveKernelPredictor(
+            kernel, 1e3, 1e-2, classes=[0, 1], alpha=0.5, method="pinp", queries=10, failure=0.9
+        ).fit([record] * 300, np.ones(300, dtype=int))  # fmt: skip
+        while predictor.updates_left_ > 1:
+            before = predictor.updates_left_
+            predictor.answer([record] if before == predictor._session.law.updates else [_other(record, before)])
+            if predictor.updates_left_ == before:
+                break
+        # What is asked comes back from memory in a form that is accepted: it is answered, not refused.
+        assert len(predictor.answer([record, odd])) == 2
+    with pytest.raises(InvalidParameter, match="accept"):
+        predictor.answer(["abc", "\ud800"])
+
+
+def _other(record, number):
+    return record + "xyz"[: number % 3] if isinstance(record, str) else frozenset({("a", 1), (f"b{number}", 1)})
+
+
+@pytest.mark.parametrize("odd", ["deep", "memory", "own"])
+def test_a_record_that_cannot_be_copied_has_no_features(odd):
+    """It is fitted and answered around, and what its copying raises is not seen."""
+
+    class Own:
+        def __deepcopy__(self, _):
+            raise ValueError("secret diagnosis")
+
+    deep = ()
+    for _ in range(400):
+        deep = (deep,)
+    record = {"deep": deep, "memory": memoryview(b"abc"), "own": Own()}[odd]
+    predictor = _fitted(FunctionKernel(lambda x, z: float(x == z), 1.0), ["a", "b", "c", record])
+    assert len(predictor.answer(["a", "q"])) == 2
+
+
+def test_a_function_is_called_in_one_thread():
+    """However many records there are: it may keep a buffer of its own."""
+    threads = set()
+
+    def product(x, z):
+        threads.add(threading.get_ident())
+        return float(x[0] * z[0])
+
+    mapped = Landmarks.at(Domain(FunctionKernel(product, 1.0, vectors=True), 1.0, 1), np.array([[1.0]]))
+    monkey = np.random.default_rng(0).uniform(size=(3_000, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crew, "_WORTH_ARRANGING", 1)
+        patch.setattr(crew, "_WORTH_SHARING", 1)
+        mapped.features(monkey)
+    assert threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("method", ["landmarks", "tddl", "matched", "tdil"])
+def test_landmarks_that_are_not_accepted_are_refused(method):
+    """And nothing is charged."""
+    kernel = FunctionKernel(_counts, 5.0, accepts=_bag)
+    bags = [frozenset({("a", 1)}), frozenset({("b", 2)})]
+    with pytest.raises(InvalidParameter, match="accept"):
+        PrivateKernelClassifier(kernel, 1.0, 1e-6, landmarks=[*bags, "bad"], method=method).fit(bags * 3, [0, 1] * 3)
+    with pytest.raises(InvalidParameter, match="accept"):
+        _fitted(kernel, bags * 3, landmarks=bags).answer(["bad"])
+
+
+@pytest.mark.parametrize("method", ["matched", "tdil"])
+def test_a_function_that_landmarks_show_to_be_no_kernel_is_refused_before_the_charge(method, tmp_path):
+    """Asymmetric, or not positive semi-definite, at the landmarks."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="l", budget=Budget(5.0, 1e-3))
+    kernel = FunctionKernel(lambda x, z: 1.0 if x == z or {x, z} == {"r", "s"} else 0.5 if x < z else -0.5, 1.0)
+    with pytest.raises(InvalidParameter):
+        PrivateKernelClassifier(
+            kernel, 1.0, 1e-6, landmarks=["a", "b", "c"], method=method, rounds=2, ledger=ledger
+        ).fit(["r", "s", "r"], [0, 1, 0])
+    assert ledger.spent.epsilon == 0
+
+
+def test_a_sum_leaves_its_parts_alone():
+    """A kernel that keeps its blocks gets them back unchanged."""
+    kept = np.ones((1, 1))
+
+    class Keeping(Linear):
+        def block(self, left, right):
+            return kept
+
+    for made in (Keeping() + 1.0, Keeping() * 3.0):
+        first = made.block(np.ones((1, 1)), np.ones((1, 1)))
+        assert np.array_equal(made.block(np.ones((1, 1)), np.ones((1, 1))), first)
+    assert kept[0, 0] == 1.0
+
+
+def test_points_may_come_from_numpy():
+    """Texts and numbers of numpy's types are the points that they stand for."""
+    predictor = _fitted(FunctionKernel(lambda x, z: float(x == z), 1.0), np.array(["a", "b", "c"]))
+    values = predictor.answer(["a", "b"]).values
+    assert np.array_equal(predictor.answer(np.array(["a", "b"])).values, values)
+    assert np.array_equal(predictor.answer([np.str_("a"), np.str_("b")]).values, values)
+    bags = _fitted(FunctionKernel(lambda x, z: float(len(x & z)), 9.0), [frozenset({1, 2}), frozenset({3})])
+    numbers = frozenset(np.array([1, 2]))
+    assert np.array_equal(bags.answer([numbers]).values, bags.answer([frozenset({1, 2})]).values)

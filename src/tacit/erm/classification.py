@@ -235,12 +235,12 @@ def known_classes(
         if listed.ndim != 1 or listed.size < 2 or np.any(listed != listed):
             raise InvalidParameter("classes must list at least two different labels.")
         classes = np.unique(listed)
-        indices = np.searchsorted(classes, labels)
-        known = classes[np.minimum(indices, len(classes) - 1)] == labels
-        if not np.all(known):
+        found = _places(classes, labels)
+        if found is None:
             raise InvalidParameter(
                 "y holds a label that is not among the declared classes. Declare all that can occur."
             )
+        indices = found
         assumed = f"{len(classes)} declared classes"
     if len(classes) < 2:
         raise InvalidParameter(
@@ -252,3 +252,12 @@ def known_classes(
             "Use PrivateLogisticRegression or the logistic PrivateKernelClassifier, which are joint over classes."
         )
     return classes, indices.astype(np.intp), assumed
+
+
+def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp] | None:
+    """Return the index of every label; None if one is missing, or cannot even be compared."""
+    try:
+        found = np.searchsorted(classes, labels)
+        return found if np.all(classes[np.minimum(found, len(classes) - 1)] == labels) else None
+    except TypeError:
+        return None

@@ -35,7 +35,7 @@ class FunctionKernel(Kernel):
     `accepts` look at the types and ranges inside of x.
 
     Where the assumption fails nothing is guaranteed, but no exact outcome of an answer depends on records: a pair of a
-    point and a record for which the function raises (any Exception, RecursionError and MemoryError included), or
+    point and a record for which the function raises (anything but KeyboardInterrupt), or
     returns no finite number, counts as 0 and changes a value that noise is added to, not whether there is one. What the
     function prints or warns of, and how long it takes, is not hidden.
     Matrices of records in which it shows that the function is not symmetric or not positive semi-definite are refused
@@ -58,6 +58,7 @@ class FunctionKernel(Kernel):
         if self.accepts is not None and not callable(self.accepts):
             raise InvalidParameter(f"accepts must be a function of one record, got {type(self.accepts).__name__}.")
         positive("largest", self.largest)
+        object.__setattr__(self, "largest", float(self.largest))
         if not 2.0**-52 <= self.error <= 1e-9:
             raise InvalidParameter(f"error must lie between 2^-52 and 1e-9, got {self.error!r}.")
 
@@ -114,14 +115,19 @@ class FunctionKernel(Kernel):
     def _accepted(self, x: Any) -> bool:
         try:
             return self.accepts is None or bool(self.accepts(x))
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return False
 
     def _value(self, x: Any, z: Any) -> float:
         """Return what the function does, not a number if that is no finite one; what it raises may quote a record."""
         try:
-            value = float(self.function(x, z))
-        except Exception:
+            found = self.function(x, z)
+            value = math.nan if np.iscomplexobj(found) else float(found)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return math.nan
         return value if abs(value) <= _LARGEST_VALUE else math.nan
 

@@ -33,6 +33,7 @@ __all__ = ["Certified", "Targets", "certified_model", "needed_kernel", "read_poi
 CLASSIFICATION = {"logistic": Logistic(), "huber": HuberHinge(0.5), "hinge": Hinge()}
 LOSSES = (*CLASSIFICATION, "squared", "absolute")
 Alpha = float | Literal["auto"]
+_NO_RECORD = object()
 
 
 @final
@@ -80,13 +81,20 @@ def read_records(
     """Return the domain, validated records and raw targets."""
     if not kernel.vectors:
         records = listed(X)
-        labels = np.asarray(y)
-        if labels.shape != (len(records),) or not records:
+        labels = _column(y)
+        if labels is None or labels.shape != (len(records),) or not records:
             raise InvalidParameter("there must be one target for each record, and at least one record.")
         return Domain(kernel, 1.0, 0), records, labels
     norm = known_norm(data_norm, X)
     data, labels = validated(estimator, X, y=y, order="C", y_numeric=regression)
     return Domain(kernel, norm, data.shape[1]), data, labels
+
+
+def _column(y: Any) -> NDArray[Any] | None:
+    try:
+        return np.asarray(y)
+    except (TypeError, ValueError):
+        return None
 
 
 def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
@@ -156,12 +164,24 @@ def certified_model(
     if landmarks is None:
         check_alpha(domain, loss, alpha)
         # The model keeps records: as they are now, whatever a caller does with theirs later.
-        clipped = deepcopy(domain.clipped(records))
+        clipped = _owned(domain.clipped(records))
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
         exact = KernelModel(domain, clipped, weights)
         return _certified(domain, exact, count, loss, alpha, tolerance, exact.accuracy(1.01 * loss.lipschitz / alpha))
     return certified_linear(landmarks.inner_domain, landmarks.features(records), targets, loss, alpha)
+
+
+def _owned(records: Any) -> Any:
+    """Return copies of records; one that cannot be copied becomes one that no function takes."""
+    return records.copy() if hasattr(records, "shape") else [_copied(record) for record in records]
+
+
+def _copied(record: Any) -> Any:
+    try:
+        return deepcopy(record)
+    except Exception:
+        return _NO_RECORD
 
 
 def certified_linear(

@@ -195,6 +195,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
 
     def _session_points(self, points: Any) -> Any:
         assert self._mapped is not None
+        self._domain.kernel.public_diagonal(points)
         # One by one, so that a point's coordinates do not depend on what else is asked with it.
         rows = [self._mapped.features(points[place : place + 1]) for place in range(size_of(points))]
         return self._mapped.inner_domain.clipped(np.concatenate(rows).astype(np.float64))

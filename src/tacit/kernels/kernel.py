@@ -115,9 +115,7 @@ class Sum(Kernel):
 
     def block(self, left: Any, right: Any) -> Array:
         """Return the sums."""
-        found = self.first.block(left, right)
-        found += self.second.block(left, right)
-        return found
+        return np.asarray(self.first.block(left, right), dtype=np.float64) + self.second.block(left, right)
 
     def diagonal(self, records: Any) -> Array:
         """Return the sums."""
@@ -154,9 +152,7 @@ class Product(Kernel):
 
     def block(self, left: Any, right: Any) -> Array:
         """Return the products."""
-        found = self.first.block(left, right)
-        found *= self.second.block(left, right)
-        return found
+        return np.asarray(self.first.block(left, right), dtype=np.float64) * self.second.block(left, right)
 
     def diagonal(self, records: Any) -> Array:
         """Return the products."""

@@ -19,6 +19,7 @@ from tacit.erm.crew import crew
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
+from tacit.kernels.problem import is_proven
 from tacit.kernels.standard import Linear
 
 __all__ = ["Landmarks", "landmarks_given", "listed", "public_points", "public_uniform"]
@@ -41,6 +42,7 @@ class Landmarks:
     def at(cls, domain: Domain, points: Any) -> "Landmarks":
         """Build the map from landmarks, which are clipped like records."""
         clipped = domain.clipped(points)
+        domain.kernel.public_diagonal(clipped)
         gram = domain.gram(clipped)
         if not np.all(np.isfinite(gram)):
             raise InvalidParameter("the kernel is not finite at the landmarks.")
@@ -72,7 +74,8 @@ class Landmarks:
             found[slice(*bounds)] = self.domain.kernel.block(part, self.points) @ self.map
 
         blocks = [(start, min(start + _BLOCK, total)) for start in range(0, total, _BLOCK)]
-        with crew(total * self.count if self.domain.kernel.vectors else 0) as workers:
+        # A user's function may not be fit for several threads.
+        with crew(total * self.count if is_proven(self.domain.kernel) else 0) as workers:
             workers.each(work, blocks)
         return found
 
@@ -140,7 +143,8 @@ def listed(records: Any) -> list[Any]:
     """Return what a user's function takes as a list, one record each; tables are refused."""
     if hasattr(records, "columns") or issparse(records) or isinstance(records, str | bytes):
         raise InvalidParameter("records of a user's function must be a list or one column, such as X['text'].")
-    return list(records)
+    plain = isinstance(records, np.ndarray) and records.ndim == 1 and records.dtype.kind in "USiufb"
+    return records.tolist() if plain and records.dtype != np.longdouble else list(records)
 
 
 def _share_memory(first: object, second: object) -> bool:

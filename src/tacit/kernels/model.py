@@ -76,6 +76,8 @@ def total_block(domain: Domain, left: Any, right: Any) -> Array:
 def _computed(domain: Domain, left: Any, right: Any, shape: tuple[int, int]) -> Array | None:
     try:
         found = np.asarray(domain.kernel.block(left, right), dtype=np.float64)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return None
     return found if found.shape == shape else None

@@ -20,8 +20,10 @@ from tacit.kernels.kernel import Array
 from tacit.kernels.landmarks import Landmarks
 from tacit.kernels.model import LinearModel
 from tacit.kernels.non_interactive import NetRelease, posterior
+from tacit.kernels.problem import is_proven
 from tacit.kernels.semi_interactive import LaplaceAnswers, fitted_weights
 from tacit.mechanisms.process import GaussianProcess
+from tacit.mechanisms.triangle import Triangle
 from tacit.release import Release, release
 
 __all__ = [
@@ -162,8 +164,12 @@ def release_answers(
         law = GaussianProcess(
             budget, found.sensitivity, domain.square, domain.accuracy, found.value_error, found.reach, len(gram)
         )
+        none = np.zeros((len(gram), 0))
+        if not is_proven(domain.kernel):
+            # What the landmarks show of a function that is no kernel is refused while nothing was charged.
+            Triangle(law.jitter).next_rows(none, gram)
         path = release(law, found.model, **common)
-        drawn = path.value.draw(points, np.zeros((len(gram), 0)), gram)
+        drawn = path.value.draw(points, none, gram)
         weights = fitted_weights(gram, np.array([each.answer for each in drawn]), found.size, law.jitter)
         return Released(Expansion(domain, points, weights[None, :]), alpha, path.map(lambda _: weights))
     moved = (domain.radius * found.sensitivity + 2 * found.value_error) * (1 + 2.0**-40)
@@ -206,6 +212,9 @@ def release_tdil(
         points, deviation = chosen.value[0], ball.measurement.deviation
     else:
         listed = NetRelease(budget, domain, domain.clipped(net), moved, found.size, rounds)
+        domain.kernel.public_diagonal(listed.net)
+        if not is_proven(domain.kernel):
+            domain.gram(listed.net)
         chosen = release(listed, found.model.values(listed.net), **common)
         points, deviation = listed.at(chosen.value[0]), listed.measurement.deviation
     weights = posterior(domain.gram(points), chosen.value[1], deviation, found.size)

@@ -9,7 +9,7 @@ from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
 from tacit.kernels.memory import Entry, Memory, ProcessMemory, Turn
 from tacit.kernels.pinp import Pinp
-from tacit.kernels.tellers import PinpTeller, ProcessTeller, Secret, Teller, decoded, encoded
+from tacit.kernels.tellers import PinpTeller, ProcessTeller, Secret, Teller, decoded, encoded, restored
 from tacit.mechanisms.process import GaussianProcess
 
 __all__ = ["Answers", "Session"]
@@ -128,6 +128,9 @@ class Session:
     def ask(self, points: Any) -> Answers:
         """Answer clipped points."""
         keys = [encoded(self._domain, point) for point in points]
+        points = restored(self._domain, keys)
+        # All that can be refused of a single point, before any noise: later it could depend on noise what is looked at.
+        self._domain.kernel.public_diagonal(points)
         with self._memory.turn() as turn:
             told = self._taken(turn)
             drawn = told.tell(dict(zip(keys, points, strict=True))) if self.draws else []

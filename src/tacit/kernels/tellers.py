@@ -16,11 +16,12 @@ from tacit.kernels.pinp import Pinp, PinpPath
 from tacit.mechanisms.process import Drawn, GaussianProcess, Path, SecretFunction
 from tacit.noise import Source
 
-__all__ = ["PinpTeller", "ProcessTeller", "Secret", "Teller", "decoded", "encoded"]
+__all__ = ["PinpTeller", "ProcessTeller", "Secret", "Teller", "decoded", "encoded", "restored"]
 
 Secret = tuple[SecretFunction, Source] | None
 """The function and where its noise comes from; None in a copy that may only repeat."""
 
+_PLAIN_NUMPY = (np.str_, np.bool_, np.integer, np.floating)
 _USUAL = float(ndtri(0.975))
 
 
@@ -81,9 +82,8 @@ class ProcessTeller(Teller):
 
     def tell(self, points: Any) -> list[Array]:
         """Draw answers for up to 256 points at once."""
-        part = _as_kept(self._domain, points[: int(min(256, self.room))])
+        part = points[: int(min(256, self.room))]
         kernel = self._domain.kernel
-        kernel.public_diagonal(part)
         cross = kernel.public_block(part, self._points.all) if len(self._points) else np.zeros((size_of(part), 0))
         drawn = self._path.draw(part, cross, kernel.public_block(part, part))
         return [np.concatenate([[each.answer, each.normal], each.row]) for each in drawn]
@@ -140,8 +140,7 @@ class PinpTeller(Teller):
 
     def tell(self, points: Any) -> list[Array]:
         """Answer one point."""
-        point = _as_kept(self._domain, points[:1])
-        self._domain.kernel.public_diagonal(point)
+        point = points[:1]
         answer, weight = self._path.draw(point, self._cross(point))
         return [np.array([answer, weight])]
 
@@ -163,7 +162,7 @@ class PinpTeller(Teller):
 
     def public(self, points: Any) -> tuple[Array, Array]:
         """Answer from the public model, whose error nobody bounds but |w - w_t| R."""
-        diagonal = self._domain.kernel.public_diagonal(points)
+        diagonal = self._domain.kernel.diagonal(points)
         values = self._path.public_values(self._cross(points))
         return values, np.abs(values) + self._size * np.sqrt(diagonal)
 
@@ -208,7 +207,7 @@ class _Points:
 
 
 def encoded(domain: Domain, point: Any) -> bytes:
-    """Return a point as bytes, the same for equal points."""
+    """Return a point as bytes, the same for points of the same types and values."""
     if domain.kernel.vectors:
         return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()
     return json.dumps(_plain(point), sort_keys=True, separators=(",", ":")).encode()
@@ -219,13 +218,15 @@ def decoded(domain: Domain, text: bytes) -> Any:
     return np.frombuffer(text, dtype=np.float64) if domain.kernel.vectors else _restored(json.loads(text))
 
 
-def _as_kept(domain: Domain, points: Any) -> Any:
-    """Return points as they come back from memory."""
-    found = [decoded(domain, encoded(domain, point)) for point in points]
+def restored(domain: Domain, keys: list[bytes]) -> Any:
+    """Return points as they come back from memory, in the form that kernels take."""
+    found = [decoded(domain, key) for key in keys]
     return np.array(found) if domain.kernel.vectors else found
 
 
 def _plain(point: Any) -> Any:
+    if isinstance(point, _PLAIN_NUMPY) and not isinstance(point, np.longdouble | np.timedelta64):
+        point = point.item()
     if isinstance(point, str | int | float | bool) and not isinstance(point, np.generic):
         return point
     if isinstance(point, tuple | list):
