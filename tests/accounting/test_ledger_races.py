@@ -1,7 +1,9 @@
 """The budget holds and no charge is lost, however many processes race, hang or are killed."""
 
 import json
+import os
 import pickle
+import select
 import shutil
 import subprocess
 import sys
@@ -219,3 +221,53 @@ def test_without_flock_a_ledger_relies_on_its_database(tmp_path: Path, monkeypat
     ledger.spend(HUNDREDTH, label="first")
     assert ledger.spent == Budget(0.01)
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
+
+
+def test_readers_leave_room_for_a_writer(tmp_path: Path) -> None:
+    """Three processes that read without a pause do not keep a fourth from spending all of its budget."""
+    address = f"sqlite:///{tmp_path}/ledger.db"
+    ledger = Ledger.create(address, name="records", budget=Budget(1))
+    readers = []
+    stop, end = os.pipe()
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            os.close(end)
+            while not select.select([stop], [], [], 0)[0]:
+                _ = ledger.remaining
+            os._exit(0)
+        readers.append(child)
+    for _ in range(20):
+        ledger.spend(HUNDREDTH, label="x")
+    os.close(end)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in readers] == [0, 0, 0]
+    os.close(stop)
+    assert len(ledger.entries()) == 20
+
+
+def test_children_forked_while_a_thread_reads_can_spend(tmp_path: Path) -> None:
+    """A fork waits until no other thread is in the middle of the file, so a child inherits nothing half done."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(1))
+    stop = threading.Event()
+
+    def reads() -> None:
+        while not stop.is_set():
+            _ = ledger.remaining
+
+    reader = threading.Thread(target=reads)
+    reader.start()
+    codes = []
+    for _ in range(10):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                ledger.spend(HUNDREDTH, label="x")
+                code = 0
+            finally:
+                os._exit(code)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    stop.set()
+    reader.join()
+    assert codes == [0] * 10
+    assert len(ledger.entries()) == 10

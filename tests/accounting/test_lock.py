@@ -1,4 +1,4 @@
-"""The lock beside a database file: held by one, or shared, through copies, forks, links and removals."""
+"""The lock beside a database file: held by one, through copies, forks, links and removals."""
 
 import os
 import stat
@@ -21,9 +21,9 @@ def path(tmp_path: Path) -> str:
     return str(file)
 
 
-def _is_free(path: str, *, shared: bool = False) -> bool:
+def _is_free(path: str, *, reads: bool = False) -> bool:
     try:
-        with locked(path, 0, shared=shared):
+        with locked(path, 0, reads=reads):
             return True
     except TimeoutError:
         return False
@@ -40,14 +40,20 @@ def _exit_code_of_child(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_one_holds_it_alone_or_many_share_it(path: str) -> None:
-    """Who holds it alone keeps out all others, who shares it only those who want it alone."""
-    with locked(path, 0):
-        assert not _is_free(path)
-        assert not _is_free(path, shared=True)
-    with locked(path, 0, shared=True):
-        assert not _is_free(path)
-        assert _is_free(path, shared=True)
+@pytest.mark.parametrize("reads", [False, True])
+def test_one_holds_it_alone(path: str, reads: bool) -> None:
+    """Readers and writers keep out all others: readers that shared it would never leave a gap for a writer."""
+    with locked(path, 60, reads=reads):
+        assert _exit_code_of_child(lambda: not _is_free(path) and not _is_free(path, reads=True)) == 0
+    assert _is_free(path)
+
+
+def test_who_holds_it_is_not_kept_waiting_for_himself(path: str) -> None:
+    """A signal handler that asks for it within its own block is told at once; the block goes on."""
+    with locked(path, 60):
+        with pytest.raises(TimeoutError), locked(path, 1e9):
+            pass
+        assert _exit_code_of_child(lambda: not _is_free(path)) == 0
     assert _is_free(path)
 
 
@@ -72,6 +78,55 @@ def test_it_has_the_rights_of_its_file(path: str) -> None:
         assert stat.S_IMODE(os.stat(lock_path(path)).st_mode) == stat.S_IMODE(os.stat(path).st_mode)
 
 
+def test_it_follows_the_rights_of_its_file(path: str) -> None:
+    """Rights that were given later are those of the lock, too, whatever the umask is."""
+    before = os.umask(0o077)
+    try:
+        for rights in (0o660, 0o640, 0o666):
+            os.chmod(path, rights)
+            with locked(path, 0):
+                assert stat.S_IMODE(os.stat(lock_path(path)).st_mode) == rights
+    finally:
+        os.umask(before)
+
+
+def test_what_is_no_file_is_not_waited_for(path: str) -> None:
+    """A pipe in the lock's place is refused at once."""
+    os.mkfifo(lock_path(path))
+    for reads in (False, True):
+        with pytest.raises(OSError, match="no file to lock"), locked(path, 0, reads=reads):
+            pass
+
+
+def test_a_fork_waits_for_other_threads_and_leaves_them_out_if_they_stay(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child is made while no other thread is within; if one stays, the child may not use that file, and says so."""
+    inside, may_go = threading.Event(), threading.Event()
+
+    def holds() -> None:
+        with locked(path, 60):
+            inside.set()
+            may_go.wait(60)
+
+    holder = threading.Thread(target=holds)
+    holder.start()
+    assert inside.wait(60)
+    monkeypatch.setattr(lock, "_FORK_PATIENCE", 0.01)
+    assert _exit_code_of_child(lambda: path + ".lock" in lock._SPOILED and not _is_free(path)) == 0
+    monkeypatch.setattr(lock, "_FORK_PATIENCE", 60.0)
+    threading.Timer(0.05, may_go.set).start()
+    assert _exit_code_of_child(lambda: not lock._SPOILED and holder_is_out(path)) == 0
+    holder.join(60)
+    assert _is_free(path)
+
+
+def holder_is_out(path: str) -> bool:
+    """Whether nobody is in the middle of the lock."""
+    with locked(path, 30):
+        return True
+
+
 def test_links_lead_to_the_same_lock(path: str, tmp_path: Path) -> None:
     """A symbolic link to the file has the file's lock; one in the lock's place is not followed."""
     (tmp_path / "link.db").symlink_to(path)
@@ -86,34 +141,36 @@ def test_links_lead_to_the_same_lock(path: str, tmp_path: Path) -> None:
 
 def test_it_is_not_made_if_so_wished(path: str) -> None:
     """A reader that must not write gets an error, and the folder stays as it was."""
-    with pytest.raises(FileNotFoundError), locked(path, 0, shared=True, create=False):
+    with pytest.raises(FileNotFoundError), locked(path, 0, reads=True, create=False):
         pass
     assert not os.path.exists(lock_path(path))
 
 
 def test_who_waited_for_a_lock_that_was_removed_takes_the_new_one(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock file that somebody removed, or replaced, is nobody's lock any more."""
-    held, may_go, waiting = threading.Event(), threading.Event(), threading.Event()
-
-    def holds() -> None:
+    (held, tell), (wait, go) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
         with locked(path, 0):
-            held.set()
-            may_go.wait(60)
+            os.write(tell, b"x")
+            os.read(wait, 1)
+        os._exit(0)
+    os.read(held, 1)
+    waited: list[float] = []
 
-    def sleep(_: float) -> None:
-        if not waiting.is_set():
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 1:
             os.unlink(lock_path(path))
-            may_go.set()
-            holder.join(60)
-            waiting.set()
+            os.write(go, b"x")
+            os.waitpid(child, 0)
 
-    holder = threading.Thread(target=holds)
-    holder.start()
-    assert held.wait(60)
     monkeypatch.setattr(time, "sleep", sleep)
     with locked(path, 60):
-        assert waiting.is_set()
-        assert not _is_free(path)
+        assert waited
+        assert _exit_code_of_child(lambda: not _is_free(path)) == 0
+    for descriptor in (held, tell, wait, go):
+        os.close(descriptor)
 
 
 def test_a_child_cannot_release_it(path: str) -> None:

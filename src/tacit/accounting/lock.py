@@ -8,10 +8,13 @@ is closed. Where there is no fcntl (Windows), SQLite's locks are not dropped tha
 """
 
 import os
+import stat
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import FileIO
+from types import TracebackType
+from typing import final
+from weakref import WeakSet
 
 try:
     import fcntl
@@ -21,8 +24,13 @@ except ImportError:  # pragma: no cover
 __all__ = ["lock_path", "locked"]
 
 _LONGEST_PAUSE = 0.025
+_FORK_PATIENCE = 5.0
 
-_OPEN: set[FileIO] = set()
+_OPEN: WeakSet[FileIO] = WeakSet()
+_HELD: set[str] = set()
+_GATES: dict[str, threading.RLock] = {}
+_SPOILED: set[str] = set()
+_registry = threading.Lock()
 
 
 def lock_path(path: str) -> str:
@@ -30,49 +38,122 @@ def lock_path(path: str) -> str:
     return f"{os.path.realpath(path)}.lock"
 
 
-@contextmanager
-def locked(path: str, patience: float, *, shared: bool = False, create: bool = True) -> Iterator[float]:
-    """Hold the lock of a file, alone or with others who share it; give the seconds of patience that are left.
+@final
+class locked:  # noqa: N801
+    """Hold the lock of a file; give the seconds of patience that are left.
 
-    The lock's file is made with the rights of the file that it is for, unless `create` is false. TimeoutError: others
-    held the lock for all that time. Any other OSError: it cannot be held here.
+    Readers hold it alone, too: many that share it would keep writers out for ever. Within a process a gate lets one
+    thread at a time to the lock, and a fork waits at the gates until no other thread is in the middle of a database's
+    work, which the child would inherit half done.
+
+    The lock's file is made with the owner and rights of the file that it is for, unless `create` is false; who only
+    `reads` needs no right to write it. TimeoutError: others held the lock for all that time, or this thread holds it
+    itself. Any other OSError: it cannot be held here.
     """
-    if fcntl is None:
-        yield patience
-        return
-    owner, deadline = os.getpid(), time.monotonic() + patience
-    file = _taken(path, deadline, shared, create)
-    try:
-        yield max(0.0, deadline - time.monotonic())
-    finally:
-        # For all copies of the descriptor, those of children too; a child, whose parent still holds it, must not.
-        if os.getpid() == owner and not file.closed:
-            fcntl.flock(file, fcntl.LOCK_UN)
-        _closed(file)
+
+    def __init__(self, path: str, patience: float, *, reads: bool = False, create: bool = True) -> None:
+        self._path, self._patience, self._reads, self._create = path, patience, reads, create
+        self._name = lock_path(path)
+        self._owner = 0
+        self._file: FileIO | None = None
+        self._gate: threading.RLock | None = None
+
+    def __enter__(self) -> float:
+        if fcntl is None:
+            return self._patience
+        deadline = time.monotonic() + self._patience
+        gate = _gate_of(self._name)
+        if self._name in _SPOILED or not gate.acquire(timeout=max(0.0, self._patience)):
+            raise TimeoutError
+        self._gate, self._owner = gate, os.getpid()
+        try:
+            if self._name in _HELD:
+                raise TimeoutError
+            self._file = _taken(self._path, self._name, deadline, self._reads, self._create)
+            _HELD.add(self._name)
+        except BaseException:
+            gate.release()
+            raise
+        return max(0.0, deadline - time.monotonic())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._gate is None or self._file is None:
+            return
+        file, self._file = self._file, None
+        try:
+            # For all copies of the descriptor, those of children too; a child, whose parent still holds it, must not.
+            if os.getpid() == self._owner and not file.closed:
+                fcntl.flock(file, fcntl.LOCK_UN)
+        finally:
+            file.close()
+            if os.getpid() == self._owner:
+                _HELD.discard(self._name)
+                self._gate.release()
 
 
-def _taken(path: str, deadline: float, shared: bool, create: bool) -> FileIO:
+def _gate_of(name: str) -> threading.RLock:
+    with _registry:
+        return _GATES.setdefault(name, threading.RLock())
+
+
+def _taken(path: str, name: str, deadline: float, reads: bool, create: bool) -> FileIO:
     """Open the lock's file and wait for the lock; again, if the file was removed or replaced meanwhile."""
-    name, rights = lock_path(path), os.stat(path).st_mode & 0o666
-    flags = (os.O_RDONLY if shared else os.O_RDWR) | (os.O_CREAT if create else 0) | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
-        file = FileIO(name, opener=lambda name, _: os.open(name, flags, rights))
+        file = _opened(path, name, reads, create)
         _OPEN.add(file)
         try:
-            _wait(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, deadline)
+            _wait(file, deadline)
             if _is_at(file, name):
                 return file
         except BaseException:
-            _closed(file)
+            file.close()
             raise
-        _closed(file)
+        file.close()
 
 
-def _wait(file: FileIO, kind: int, deadline: float) -> None:
+def _opened(path: str, name: str, reads: bool, create: bool) -> FileIO:
+    # Without O_CREAT first: some systems refuse it for another's file in a sticky folder.
+    flags = (os.O_RDONLY if reads else os.O_RDWR) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    while True:
+        try:
+            file = FileIO(name, opener=lambda name, _: os.open(name, flags))
+        except FileNotFoundError:
+            if not create:
+                raise
+            try:
+                file = FileIO(name, opener=lambda name, _: os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                continue
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise OSError(0, f"{name} is no file to lock")
+        _adopt(file, path)
+        return file
+
+
+def _adopt(file: FileIO, path: str) -> None:
+    """Give the lock's file the owner, group and rights of the file that it is for, if we may."""
+    ours, theirs = os.fstat(file.fileno()), os.stat(path)
+    try:
+        if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid):
+            os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
+    except OSError:
+        pass
+    rights = theirs.st_mode & 0o666
+    try:
+        if ours.st_mode & 0o666 != rights:
+            os.fchmod(file.fileno(), rights)
+    except OSError:
+        pass
+
+
+def _wait(file: FileIO, deadline: float) -> None:
     pause = 0.001
     while True:
         try:
-            fcntl.flock(file, kind | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             if time.monotonic() >= deadline:
@@ -88,17 +169,39 @@ def _is_at(file: FileIO, name: str) -> bool:
         return False
 
 
-def _closed(file: FileIO) -> None:
-    file.close()
-    _OPEN.discard(file)
+_waited: list[threading.RLock] = []
+_missed: list[str] = []
+
+
+def _forking() -> None:
+    """Wait until no other thread is within a lock; where one stays too long, the child shall not use that file."""
+    _registry.acquire()
+    deadline = time.monotonic() + _FORK_PATIENCE
+    for name, gate in _GATES.items():
+        if gate.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            _waited.append(gate)
+        else:
+            _missed.append(name)
+
+
+def _forked_here() -> None:
+    while _waited:
+        _waited.pop().release()
+    _missed.clear()
+    _registry.release()
 
 
 def _forked() -> None:
     """Close a child's copies: they would keep the lock of a parent that dies. Closing leaves the parent's alone."""
-    for file in _OPEN:
+    global _registry
+    for file in list(_OPEN):
         file.close()
     _OPEN.clear()
+    _SPOILED.update(_missed)
+    for names in (_HELD, _GATES, _waited, _missed):
+        names.clear()
+    _registry = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=_forking, after_in_parent=_forked_here, after_in_child=_forked)

@@ -100,6 +100,8 @@ class Store:
             database = url.database or ""
             if database in ("", ":memory:") or "mode=memory" in database or "\0" in database:
                 raise InvalidParameter("a ledger must survive the process: give a file, sqlite:///hospital.db.")
+            if database.endswith(".lock"):
+                raise InvalidParameter("a ledger's name must not end in .lock, which is for the lock of another.")
             return cls(sa.URL.create("sqlite", database=os.path.abspath(database)))
         if backend == "postgresql":
             if "password" in url.query:
@@ -201,8 +203,8 @@ class Store:
         with ExitStack() as stack:
             try:
                 # A reader must finish what a killed writer left half done, for which it needs the lock, too.
-                create = not read_only or os.path.exists(f"{self._path}-journal")
-                patience = stack.enter_context(locked(self._path, patience, shared=read_only, create=create))
+                create = not read_only or os.path.exists(f"{os.path.realpath(self._path)}-journal")
+                patience = stack.enter_context(locked(self._path, patience, reads=read_only, create=create))
             except TimeoutError as error:
                 raise LedgerBusy(
                     f"the ledger at {self} was locked by others for too long, nothing was charged."

@@ -182,6 +182,8 @@ def check_new(path: str | os.PathLike[str]) -> None:
     """Refuse a state file that exists already, or that cannot be made."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidParameter(f"state must be a path, or None to keep answers in memory, got {type(path).__name__}.")
+    if str(path).endswith(".lock"):
+        raise InvalidParameter("a state file's name must not end in .lock, which is for the lock of another.")
     if Path(path).exists():
         raise InvalidParameter("the state file exists already and holds another fit's answers. Choose a new path.")
     folder = Path(path).resolve().parent
