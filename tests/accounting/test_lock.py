@@ -90,6 +90,17 @@ def test_it_follows_the_rights_of_its_file(path: str) -> None:
         os.umask(before)
 
 
+@pytest.mark.parametrize("trap", ["another name", "not empty"])
+def test_a_file_that_was_there_and_is_not_surely_a_lock_keeps_its_rights(path: str, trap: str, tmp_path: Path) -> None:
+    """Somebody's file under the lock's name is locked, and not given away."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"" if trap == "another name" else b"secret")
+    victim.chmod(0o600)
+    os.link(victim, lock_path(path)) if trap == "another name" else victim.rename(lock_path(path))
+    with locked(path, 0):
+        assert stat.S_IMODE(os.stat(lock_path(path)).st_mode) == 0o600
+
+
 def test_what_is_no_file_is_not_waited_for(path: str) -> None:
     """A pipe in the lock's place is refused at once."""
     os.mkfifo(lock_path(path))

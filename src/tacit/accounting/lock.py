@@ -117,6 +117,7 @@ def _opened(path: str, name: str, reads: bool, create: bool) -> FileIO:
     # Without O_CREAT first: some systems refuse it for another's file in a sticky folder.
     flags = (os.O_RDONLY if reads else os.O_RDWR) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     while True:
+        made = False
         try:
             file = FileIO(name, opener=lambda name, _: os.open(name, flags))
         except FileNotFoundError:
@@ -124,18 +125,26 @@ def _opened(path: str, name: str, reads: bool, create: bool) -> FileIO:
                 raise
             try:
                 file = FileIO(name, opener=lambda name, _: os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600))
+                made = True
             except FileExistsError:
                 continue
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file.close()
             raise OSError(0, f"{name} is no file to lock")
-        _adopt(file, path)
+        _adopt(file, path, made)
         return file
 
 
-def _adopt(file: FileIO, path: str) -> None:
-    """Give the lock's file the owner, group and rights of the file that it is for, if we may."""
+def _adopt(file: FileIO, path: str, made: bool) -> None:
+    """Give the lock's file the owner, group and rights of the file that it is for, if we may.
+
+    One that was there already may be a trap for a mighty user, another file under this name: it is changed only if it
+    is empty, has no other name, and belongs to us as the file that it is for does.
+    """
     ours, theirs = os.fstat(file.fileno()), os.stat(path)
+    known = ours.st_uid == theirs.st_uid == os.geteuid() and ours.st_nlink == 1 and ours.st_size == 0
+    if not made and not known:
+        return
     try:
         if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid):
             os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
