@@ -8,8 +8,6 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
@@ -20,6 +18,7 @@ from tacit.erm.objective import Objective
 from tacit.erm.rows import Rows
 from tacit.erm.setting import Setting
 from tacit.erm.solve import smallest_tolerance, solve
+from tacit.erm.tables import numeric_targets, validated
 from tacit.errors import InvalidParameter
 from tacit.release import Release, release
 
@@ -30,30 +29,11 @@ __all__ = [
     "needed_budget",
     "numeric_targets",
     "private_rows",
+    "refuse_ledger",
     "split",
     "validated",
 ]
 
-# scikit-learn's messages that say nothing of any value; the rest of them, and all further lines, may quote records.
-_HARMLESS = (
-    "Expected 2D array",
-    "Complex data not supported",
-    "Found array with",
-    "Found input variables with inconsistent",
-    "Input X contains",
-    "Input y contains",
-    "Sparse data was passed",
-    "y should be a 1d array",
-    "Unknown label type",
-    "The feature names should match",
-    "X has",
-)
-_HARMLESS_PARTS = (
-    "argument must be a string",
-    "requires y to be passed",
-    "Supports only",
-    "does not accept missing values",
-)
 _LARGEST_ENTRY = 1e100
 
 INTERCEPT = 0.25
@@ -116,36 +96,6 @@ def _tamed(X: Any) -> Any:
     clamped = X.copy()
     clamped.data = np.clip(entries, -_LARGEST_ENTRY, _LARGEST_ENTRY)
     return clamped
-
-
-def validated(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
-    """Return what scikit-learn's validation makes of X (and y), with errors that quote no record."""
-    kind: type[Exception] = InvalidParameter
-    try:
-        return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **checks)
-    except (ValueError, TypeError, OverflowError) as error:
-        message = str(error).split("\n", 1)[0]
-        kind = TypeError if isinstance(error, TypeError) else kind
-    # Raised out here, the new error does not carry the old one, which may quote a record, as its context.
-    harmless = message.startswith(_HARMLESS) or any(part in message for part in _HARMLESS_PARTS)
-    if not harmless or message.startswith("could not convert"):
-        message = (
-            "X and y must be a table and a column of finite numbers (or labels) of the same length. "
-            "For text and missing values put a PublicEncoder in front."
-        )
-    if message.startswith("Expected 2D array"):
-        message += " Reshape your data: one row for each record."
-    raise kind(message)
-
-
-def numeric_targets(values: NDArray[Any]) -> Array:
-    """Return targets as floats; text is refused without being quoted."""
-    if values.dtype.kind not in "biuf":
-        raise InvalidParameter(
-            f"the targets of a regression must be numbers, got an array of type {values.dtype.kind!r}."
-        )
-    with np.errstate(all="ignore"):
-        return values.astype(np.float64)
 
 
 def fit_linear(

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.erm.classification import known_classes
 from tacit.erm.defaults import Kind
-from tacit.erm.fitting import fit_linear, known_norm, needed_budget, numeric_targets, private_rows, validated
+from tacit.erm.fitting import fit_linear, known_norm, needed_budget, private_rows, validated
 from tacit.erm.loss import Array, PointwiseLoss
 from tacit.erm.loss_check import check_loss
 
@@ -68,7 +68,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         data, given = validated(self, X, y=y, order="C", y_numeric=not is_margin)
         assumed = "targets within the loss's bound"
         if not is_margin:
-            targets = numeric_targets(np.asarray(given))
+            targets = given
         else:
             classes, indices, assumed = known_classes(self.classes, given, most=2)
             targets = np.where(indices == 1, 1.0, -1.0)

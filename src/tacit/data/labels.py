@@ -1,0 +1,196 @@
+"""Labels and levels: which declared class each record has, found out for one record at a time.
+
+A container read as a whole lets one record decide how all others are read: `np.asarray([1, 2, "?"])` holds three
+texts, and one float beside 2**53 + 1 rounds it. So every cell is looked up by itself (`places`). It is a text, or a
+number compared exactly as Python compares int, float and bool (2**53 + 1 is not float(2**53), True is 1); anything
+else (None, NaN, a date, a list, an object of some other kind) is at no class. Nothing here fails or warns because of
+a cell.
+
+A table may have rounded all its whole numbers to floats because one of them was missing, before it came here. Classes
+that a float64 cannot tell apart are therefore refused (`checked_classes`).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence, Set
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import InvalidParameter
+
+__all__ = ["Label", "checked_classes", "column", "label", "numbers_of", "places"]
+
+Label = str | bool | int | float | Fraction | Decimal
+"""What a cell can be; the last two only in cells, never as a declared class."""
+
+_PLAIN_KINDS = "biufU"
+_BLOCK = 2**16
+
+
+def label(cell: object) -> Label | None:
+    """Return the text or number that a cell is; None for anything else. A function of this cell alone, and total."""
+    kind = type(cell)
+    if kind is str or kind is int or kind is bool:
+        return cast(Label, cell)
+    # The type, not isinstance, which asks the object itself; and the type's own methods, not overridden ones.
+    if issubclass(kind, str):
+        return str.__str__(cast(str, cell))
+    if issubclass(kind, int):
+        return int.__int__(cast(int, cell))
+    if issubclass(kind, float):
+        number = float.__float__(cast(float, cell))
+        return None if math.isnan(number) else number
+    if kind is np.bool_:
+        return bool(cell)
+    if issubclass(kind, np.integer | np.floating) and not issubclass(kind, np.timedelta64):
+        return _exact(cast("np.integer[Any] | np.floating[Any]", cell))
+    if kind is Fraction or (kind is Decimal and cast(Decimal, cell).is_finite()):
+        return cast(Label, cell)
+    return None
+
+
+def places(values: object, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
+    """Return for each record the index of its class, or -1; each depends on that record's cell alone."""
+    known: dict[object, int] = {}
+    for index, declared in enumerate(_listed(classes)):
+        if (name := label(declared)) is not None:
+            known.setdefault(name, index)
+    cells = column(values)
+    found = np.empty(len(cells), dtype=np.intp)
+    plain = cells.dtype.kind in _PLAIN_KINDS
+    for start in range(0, len(cells), _BLOCK):
+        part: Iterable[object] = cells[start : start + _BLOCK].tolist()
+        keys = part if plain else map(label, part)
+        count = min(_BLOCK, len(cells) - start)
+        found[start : start + count] = np.fromiter((known.get(key, -1) for key in keys), np.intp, count)
+    return found
+
+
+def numbers_of(values: object) -> NDArray[np.float64]:
+    """Return each cell as a float: NaN where it is no number, infinite where a float cannot hold it."""
+    cells = column(values)
+    if cells.dtype.kind in "biuf":
+        return cells.astype(np.float64)
+    return np.fromiter(map(_number, cells.tolist()), np.float64, len(cells))
+
+
+def checked_classes(classes: object, *, least: int = 2) -> NDArray[Any]:
+    """Return declared classes, sorted, if they are texts or numbers that nobody can mistake for one another."""
+    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+        raise InvalidParameter(f"classes must be a list of labels, got {type(classes).__name__}.")
+    given = _listed(classes)
+    names = [label(name) for name in given]
+    if len(names) < least:
+        raise InvalidParameter(
+            f"classes must list at least {'two' if least == 2 else least} different labels, got {len(names)}."
+        )
+    texts = all(isinstance(name, str) for name in names)
+    if not texts and not all(isinstance(name, int | float) and math.isfinite(_number(name)) for name in names):
+        raise InvalidParameter(
+            "classes must be all texts or all finite numbers, got something else or a mixture. Spell them as they "
+            "occur among the labels."
+        )
+    if len(set(names)) < len(names):
+        raise InvalidParameter("classes must be different labels, got one of them twice.")
+    kept = np.array(sorted(names), dtype=_kept_type(classes, texts))  # type: ignore[type-var]
+    if len({name if texts else float(name) for name in kept.tolist()}) < len(names):
+        raise InvalidParameter(
+            "two of the classes are the same number in double precision, so that a table with floats could not tell "
+            "them apart. Declare texts, or smaller numbers."
+            if not texts
+            else "two of the classes differ only in null characters at their end. Spell them differently."
+        )
+    return kept
+
+
+def column(values: object) -> NDArray[Any]:
+    """Return a column as an array of its cells, none of which was read in the light of another.
+
+    An array of numbers, truth values or texts stays what it is; everything else becomes an array of objects.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return _masked(values)
+    if isinstance(getattr(values, "dtype", None), np.dtype) or (
+        hasattr(values, "__array__") and not hasattr(values, "__iter__")
+    ):
+        array: NDArray[Any] = np.asarray(values)
+        if array.ndim != 1:
+            raise InvalidParameter(f"labels must be one column, got {array.ndim} dimensions.")
+        plain = array.dtype.kind in "biUO" or (array.dtype.kind in "uf" and array.dtype.itemsize <= 8)
+        return array if plain else _objects(list(array))
+    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes | Set) or not hasattr(values, "__len__"):
+        raise InvalidParameter(f"labels must be one column, got {type(values).__name__}.")
+    if isinstance(values, list | tuple):
+        return _objects(values)
+    holder = getattr(values, "array", values)
+    if hasattr(holder, "categories") and hasattr(holder, "codes"):
+        # With a missing value among them, whole numbers would come out of pandas as floats.
+        levels = [*column(holder.categories).tolist(), None]
+        return _objects([levels[code] for code in np.asarray(holder.codes).tolist()])
+    return _objects(_read(holder))
+
+
+def _listed(classes: Iterable[Any]) -> list[Any]:
+    """Return declared classes as a list; a set has no order, which sorting gives them."""
+    return list(classes) if isinstance(classes, Set) else column(classes).tolist()
+
+
+def _kept_type(classes: object, texts: bool) -> Any:
+    """Keep the number type of an array, and texts as objects where they came so."""
+    given = getattr(classes, "dtype", None)
+    if not isinstance(given, np.dtype) or given.kind not in "biufO":
+        return None
+    return object if given.kind == "O" and texts else (None if given.kind == "O" else given)
+
+
+def _exact(number: "np.integer[Any] | np.floating[Any]") -> Label | None:
+    """Return the Python number that equals a numpy one; a long double may need a fraction."""
+    if isinstance(number, np.integer):
+        return int(number)
+    if not np.isfinite(number):
+        return None if np.isnan(number) else float(number)
+    return Fraction(*number.as_integer_ratio())
+
+
+def _number(cell: object) -> float:
+    """Read one cell as a number."""
+    value = label(cell)
+    if value is None or isinstance(value, str):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _masked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return the cells of a masked array, with None for those that are masked."""
+    cells = column(np.ma.getdata(values)).astype(object)
+    cells[np.ma.getmaskarray(values)] = None
+    return cells
+
+
+def _read(values: Any) -> list[object]:
+    """Return the cells of a series of pandas, polars or Arrow; one that cannot be read is None."""
+    ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist", "__iter__"))
+    whole = next(way for way in ways if way is not None)
+    try:
+        return list(whole())
+    except Exception:  # a date out of Python's range, an undecodable text: the other cells are read none the less
+        return list(_one_by_one(values))
+
+
+def _one_by_one(values: Any) -> Iterator[object]:
+    for index in range(len(values)):
+        try:
+            cell = values[index]
+            yield cell.as_py() if hasattr(cell, "as_py") else cell
+        except Exception:
+            yield None
+
+
+def _objects(cells: Sequence[object]) -> NDArray[Any]:
+    return np.fromiter(cells, dtype=object, count=len(cells))
