@@ -10,9 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from statistical import fits, sample_size
 from tacit import Budget, Ledger, PrivateLinearRegression
-from tacit.erm import Rows
+from tacit.erm import Rows, Squared
 from tacit.erm.least_squares import StatisticsPerturbation, _joint_sums
-from tacit.erm.regression import _solution_bound
 from tacit.errors import InvalidParameter
 from tacit.noise import Rehearsal
 
@@ -124,7 +123,7 @@ def test_an_infinite_epsilon_is_ridge_regression_and_not_private(problem):
 def test_the_bound_on_solutions_holds_and_is_attained(alpha):
     """No data set has a ridge solution longer than the bound, and some single-direction data set reaches it."""
     rng = np.random.default_rng(2)
-    bound = _solution_bound(alpha, 1.0)
+    bound = Squared(1.0, 1.0).minimiser_bound(1.0, alpha)
     for _ in range(50):
         rows = rng.normal(size=(6, 2))
         rows /= np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
@@ -144,7 +143,7 @@ def test_the_lectures_counterexample_moves_without_a_ridge_and_not_beyond_our_bo
     unregularised = abs(1.0 - (-1.0))
     assert unregularised > 4 / n
     ridge = [(rows @ np.sign(y + rows)) / (rows @ rows + n * alpha) for y in (0.0, -2.0 * rows)]
-    assert abs(ridge[0] - ridge[1]) <= 2 * (1 + _solution_bound(alpha, 1.0)) / (n * alpha)
+    assert abs(ridge[0] - ridge[1]) <= 2 * (1 + Squared(1.0, 1.0).minimiser_bound(1.0, alpha)) / (n * alpha)
 
 
 def test_each_fit_is_charged_once_and_says_what_it_assumed(problem, ledger):

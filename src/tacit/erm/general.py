@@ -1,5 +1,6 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
+from dataclasses import replace
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -13,6 +14,8 @@ from tacit.erm.defaults import Kind
 from tacit.erm.fitting import fit_linear, known_norm, needed_budget, private_rows, validated
 from tacit.erm.loss import Array, PointwiseLoss
 from tacit.erm.loss_check import check_loss
+from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic
+from tacit.erm.tabulated import Tabulated
 
 __all__ = ["PrivateERM"]
 
@@ -22,13 +25,13 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     """A linear model under any convex loss that declares its constants (the 2008 paper's Theorem 3, corrected).
 
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0,
-    if the loss has the constants that it declares.
-    Assumes: as `PrivateLogisticRegression`; and the declarations of the loss, which are checked numerically before
-    every fit and refused when contradicted, but cannot be proved that way.
-    Reference: tacit/erm/perturbation.md.
+    whatever the loss does: of one that is not the library's own, only its derivative at fixed points is used.
+    Assumes: as `PrivateLogisticRegression`.
+    Reference: tacit/erm/perturbation.md, "Losses from outside".
 
     `loss` is a `tacit.erm.PointwiseLoss`: of kind "margin" for two classes, of kind "residual" for a number, which is
-    clipped to the loss's `largest_target`. The other parameters are those of `PrivateLogisticRegression`.
+    clipped to the loss's `largest_target`. What is taken from a loss of your own, and how exactly, is in
+    docs/decisions/0007-custom-losses.md. The other parameters are those of `PrivateLogisticRegression`.
     """
 
     def __init__(
@@ -59,9 +62,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Check the loss, then fit the model, charging the ledger once."""
-        loss = self.loss
-        check_loss(loss)  # type: ignore[arg-type]
-        assert loss is not None
+        loss = _usable(self.loss)
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         is_margin = loss.kind == "margin"
@@ -104,3 +105,11 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         if hasattr(self, "classes_"):
             return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
         return scores
+
+
+def _usable(loss: object) -> PointwiseLoss:
+    """Return a loss of the library's own anew from its parameters; a table of any other that keeps its declarations."""
+    check_loss(loss)  # type: ignore[arg-type]
+    if type(loss) in (Logistic, HuberHinge, Hinge, HuberRegression):
+        return replace(loss)  # type: ignore[type-var,return-value]
+    return Tabulated.of(loss)  # type: ignore[arg-type]

@@ -46,6 +46,7 @@ class GradientPerturbation(Perturbation):
     def __post_init__(self) -> None:
         if self.budget.is_pure:
             raise InvalidParameter("gradient perturbation needs delta > 0. Use perturbation='objective' for delta = 0.")
+        self.setting.require_bounded()
         if math.isinf(self.setting.loss.smoothness):
             raise InvalidParameter(
                 f"gradient perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not."

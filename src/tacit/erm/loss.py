@@ -8,6 +8,7 @@ A loss also says how accurately it is computed (`rounding`), because the certifi
 includes the rounding errors of its gradient.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
@@ -30,6 +31,11 @@ class Loss(ABC):
     Scores are arrays of shape (rows, columns). For a pointwise loss the columns are independent models;
     for a joint loss they are the `outputs` scores of one model.
     """
+
+    @property
+    def name(self) -> str:
+        """What to call the loss."""
+        return type(self).__name__
 
     @property
     @abstractmethod
@@ -91,6 +97,10 @@ class Loss(ABC):
         """Bound the norm of the derivative when scores are at most `reach`."""
         return self.lipschitz
 
+    def bounded_at_minimum(self, norm: float, alpha: float) -> bool:
+        """Whether L bounds the derivative at the minimiser for every data set with this norm and ridge."""
+        return self.steepest(math.inf) <= self.lipschitz
+
     def rounding(self, reach: float) -> float:
         """Bound the absolute rounding error of a computed derivative, scores being at most `reach`."""
         return 64 * UNIT_ROUNDOFF * self.steepest(reach)
@@ -104,7 +114,8 @@ class PointwiseLoss(Loss):
     """A loss of one number t for each record: the margin minus `anchor`, or the residual.
 
     Subclasses implement `value`, `derivative` and `curvature` of t, elementwise and without warnings for
-    any finite t. A loss of your own is checked against its declarations by `check_loss`.
+    any finite t. A loss of your own is checked against its declarations by `check_loss`; `PrivateERM` takes nothing
+    from it but its derivative at fixed points (`tacit.erm.tabulated`), so that overriding other methods has no effect.
     """
 
     kind: ClassVar[Literal["margin", "residual"]] = "margin"

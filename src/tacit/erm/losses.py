@@ -189,6 +189,15 @@ class Squared(PointwiseLoss):
         """The largest residual of scores up to `reach`."""
         return reach + self.target_bound
 
+    def bounded_at_minimum(self, norm: float, alpha: float) -> bool:
+        """Whether the declared bound on predictions covers every minimiser's."""
+        return norm * self.minimiser_bound(norm, alpha) <= self.prediction_bound * (1 + 8 * UNIT_ROUNDOFF)
+
+    def minimiser_bound(self, norm: float, alpha: float) -> float:
+        """Bound the norm of every minimiser: w = (X'X/n + alpha)^-1 X'y/n, and s/(s^2 + alpha) for s up to `norm`."""
+        largest = 1 / (2 * math.sqrt(alpha)) if alpha <= norm**2 else norm / (norm**2 + alpha)
+        return self.target_bound * largest
+
     def rounding(self, reach: float) -> float:
         """The residual itself is rounded once."""
         return 2 * UNIT_ROUNDOFF * self.steepest(reach)

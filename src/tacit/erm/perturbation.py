@@ -74,6 +74,7 @@ class OutputPerturbation(Perturbation):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
+        self.setting.require_bounded(self.asked)
 
     @property
     def alpha(self) -> float:
@@ -133,6 +134,7 @@ class ObjectivePerturbation(Perturbation):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
+        self.setting.require_bounded()
         if math.isinf(self.setting.loss.smoothness):
             raise InvalidParameter(
                 f"objective perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not. "

@@ -105,7 +105,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             alpha = self.alpha
         else:
             alpha = _ridge(self.alpha, rows, budget)
-            loss = Squared(1.0, rows.norm * _solution_bound(alpha, rows.norm))
+            loss = Squared(1.0, rows.norm * Squared(1.0, 1.0).minimiser_bound(rows.norm, alpha))
         return fit_linear(
             rows,
             targets,
@@ -167,8 +167,3 @@ def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) ->
     unit = math.sqrt(rows.dimension + 1) / budget.epsilon if budget.is_pure else 1 / gaussian_shift(budget)
     noise = 20 * rows.norm**3 * unit
     return math.cbrt(noise / rows.count) ** 2
-
-
-def _solution_bound(alpha: float, norm: float) -> float:
-    """Bound the norm of every minimiser over targets in [-1, 1]."""
-    return 1 / (2 * math.sqrt(alpha)) if alpha <= norm**2 else norm / (norm**2 + alpha)

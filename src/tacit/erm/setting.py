@@ -1,26 +1,41 @@
 """What is public about a learning problem before any record is touched."""
 
+import math
 from dataclasses import dataclass
 from typing import final
 
 from tacit.erm.loss import Loss
+from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic, Squared
 from tacit.erm.objective import Objective
 from tacit.erm.rows import Rows
 from tacit.erm.softmax import Softmax
+from tacit.erm.tabulated import Tabulated
 from tacit.errors import InvalidParameter
 
 __all__ = ["Setting"]
+
+_PROVEN = frozenset({Logistic, HuberHinge, Hinge, Squared, HuberRegression, Tabulated, Softmax})
 
 
 @final
 @dataclass(frozen=True)
 class Setting:
-    """Number of rows, number of coefficients per score, norm of a row with its constant, and the loss."""
+    """Number of rows, number of coefficients per score, norm of a row with its constant, and the loss.
+
+    The loss is one of the library's own, whose constants are proved; a subclass of one is another loss.
+    """
 
     count: int
     dimension: int
     norm: float
     loss: Loss
+
+    def __post_init__(self) -> None:
+        if type(self.loss) not in _PROVEN:
+            raise InvalidParameter(
+                f"{type(self.loss).__name__} is not a loss of this library, whose constants are proved. "
+                "Use PrivateERM, or Tabulated.of(loss)."
+            )
 
     @classmethod
     def of(cls, rows: Rows, loss: Loss) -> "Setting":
@@ -42,6 +57,17 @@ class Setting:
         """A bound on the norm of one record's gradient; replacing a record moves the sum by twice as much."""
         return self.loss.lipschitz * self.norm
 
+    def require_bounded(self, alpha: float | None = None) -> None:
+        """Refuse a loss whose slope may exceed L: at minimisers with this ridge, or anywhere when None is given."""
+        loss = self.loss
+        if loss.steepest(math.inf) <= loss.lipschitz or (
+            alpha is not None and loss.bounded_at_minimum(self.norm, alpha)
+        ):
+            return
+        raise InvalidParameter(
+            f"the slope of {loss.name} has no bound that holds here. Use HuberRegression, or PrivateLinearRegression."
+        )
+
     @property
     def is_joint(self) -> bool:
         """Whether the loss couples several scores."""
@@ -53,7 +79,7 @@ class Setting:
         return (
             f"{self.dimension} features",
             f"row norm {self.norm:g}",
-            f"loss {type(self.loss).__name__}",
+            f"loss {self.loss.name}",
         )
 
     def check(self, objective: Objective, alpha: float) -> Objective:
