@@ -133,11 +133,14 @@ def power_of_two_below(value: float) -> float:
 def add_on_grid(value: Floats, noise: Integers, grid: float) -> Floats:
     """Round a value to the grid and add noise counted in grid units; the only rounding is of the sum.
 
-    From 2^52 grid units on, a float is a multiple of the grid by itself; dividing it could overflow.
+    It is total: NaN counts as 0, and what is beyond the largest float as the largest. From 2^52 grid units on, a
+    float is a multiple of the grid by itself; dividing it could overflow.
     """
-    small = np.abs(value) < grid * 2.0**52
-    snapped = np.where(small, np.rint(np.where(small, value, 0.0) / grid) * grid, value)
-    return snapped + noise.astype(np.float64) * grid
+    with np.errstate(all="ignore"):
+        held = np.nan_to_num(value)
+        small = np.abs(held) < grid * 2.0**52
+        snapped = np.where(small, np.rint(np.where(small, held, 0.0) / grid) * grid, held)
+        return np.asarray(np.nan_to_num(snapped + noise.astype(np.float64) * grid), dtype=np.float64)
 
 
 def uniform(source: Source, size: int) -> Floats:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from tacit.mechanisms.mechanism import (
     pure_part,
     typed_below,
 )
+from tacit.mechanisms.reading import LARGEST, numbers
 from tacit.noise import Source
 
 __all__ = ["Exponential"]
@@ -82,18 +83,24 @@ class Exponential(Mechanism[ArrayLike, int]):
         """What is assumed to be public: the sensitivity, the candidates and their weights."""
         return f"the sensitivity {self.sensitivity:g}", f"the {self.candidates} candidates and their weights"
 
-    def check(self, value: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores as floats; refuse another number of them or any that is not finite."""
-        scores = numeric("the scores", value)
-        if scores.shape != (self.candidates,):
-            raise InvalidParameter(f"wanted {self.candidates} scores, got an array of shape {scores.shape}.")
-        return scores
+    def check(self, value: ArrayLike) -> NDArray[Any]:
+        """Return the scores read exactly; refuse another number of them, which is public, and nothing else."""
+        return numbers("the scores", value, (self.candidates,))
 
     def randomise(self, value: ArrayLike, source: Source) -> int:
         """Return the index of the chosen candidate."""
-        scores = np.asarray(value, dtype=np.float64)
-        with np.errstate(over="ignore"):  # a score at minus infinity is one that cannot win
-            logits = (scores - scores.max()) * self.rate
+        scores = self.check(value)
+        with np.errstate(all="ignore"):  # a score at minus infinity is one that cannot win
+            logits = _behind(scores) * self.rate
         if self.weights is not None:
             logits += np.log(self.weights)
         return int(np.argmax(logits + noise.gumbel(source, self.candidates)))
+
+
+def _behind(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """Return each score less the largest, rounded once; NaN counts as 0."""
+    if scores.dtype == object:
+        top = max(scores)
+        return np.array([float(max(score - top, -Fraction(LARGEST))) for score in scores])
+    held = np.nan_to_num(scores)
+    return np.asarray(held - held.max(), dtype=np.float64)

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting.events import Event
 from tacit.budget import Budget, exact_number, finite_number
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.reading import add_exactly, numbers
 from tacit.noise import LARGEST_SCALE, Integers, Source, add_on_grid
 
 __all__ = [
@@ -52,7 +53,10 @@ class Mechanism(ABC, Generic[Value, Answer]):
 
     @abstractmethod
     def check(self, value: Value) -> Value:
-        """Return the value in the form to randomise, or refuse it before anything is charged."""
+        """Return the value in the form to randomise, or refuse it before anything is charged.
+
+        The value was computed from records: a refusal may depend on public facts about it, such as its shape.
+        """
 
     @abstractmethod
     def randomise(self, value: Value, source: Source) -> Answer:
@@ -61,7 +65,11 @@ class Mechanism(ABC, Generic[Value, Answer]):
 
 @dataclass(frozen=True)
 class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
-    """Noise added to a number or an array on a public power-of-two grid."""
+    """Noise added to a number or an array on a public power-of-two grid.
+
+    Every value of the calibrated shape has an answer: numbers of any kind are taken exactly, numbers beyond a
+    float's range as its ends, and what is no number (missing, NaN) as 0.
+    """
 
     budget: Budget
     sensitivity: float
@@ -114,20 +122,15 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
         """What is assumed to be public: the sensitivity and the shape."""
         return f"the sensitivity {self.sensitivity:g}", f"the shape {self.shape}"
 
-    def check(self, value: ArrayLike) -> NDArray[np.float64]:
-        """Return the value as floats; refuse another shape or anything that is not a finite number."""
-        array = numeric("the value to release", value)
-        if array.shape != self.shape:
-            raise InvalidParameter(
-                f"the value to release has shape {array.shape}, but the mechanism was calibrated for {self.shape}. "
-                "Give the shape to for_budget(...)."
-            )
-        return array
+    def check(self, value: ArrayLike) -> NDArray[Any]:
+        """Return the value read exactly; refuse another shape, which is public, and nothing else."""
+        return numbers("the value to release", value, self.shape)
 
     def randomise(self, value: ArrayLike, source: Source) -> "float | NDArray[np.float64]":
         """Return the value, rounded to the grid, plus noise."""
-        array = np.asarray(value, dtype=np.float64)
-        answer = add_on_grid(array, self.noise(source).reshape(self.shape), self.grid)
+        read = self.check(value)
+        add = add_exactly if read.dtype == object else add_on_grid
+        answer = add(read, self.noise(source).reshape(self.shape), self.grid)
         return answer if self.shape else float(answer)
 
 
@@ -175,10 +178,11 @@ def checked_whole(what: str, number: int) -> int:
 
 
 def numeric(what: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return finite floats, or refuse without quoting any of them."""
+    """Return finite floats, or refuse without quoting any of them: for numbers that no record had a part in."""
     try:
-        array = np.asarray(value)
-        array = array.astype(np.float64) if array.dtype.kind in "biufO" else np.full((), np.nan)
+        with np.errstate(all="ignore"):
+            array = np.asarray(value)
+            array = array.astype(np.float64) if array.dtype.kind in "biufO" else np.full((), np.nan)
     except (TypeError, ValueError, OverflowError):
         array = np.full((), np.nan)
     if not np.all(np.isfinite(array)):

@@ -56,11 +56,12 @@ class GaussianProcess(Mechanism[SecretFunction, "Path"]):
     most: int = 10_000
 
     def __post_init__(self) -> None:
-        checked_budget(self.budget)
-        checked_sensitivity(self.sensitivity)
-        checked_whole("most", self.most)
+        object.__setattr__(self, "budget", checked_budget(self.budget))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
+        object.__setattr__(self, "most", checked_whole("most", self.most))
         for name in ("square", "kernel_error", "value_error", "reach"):
-            if not 0 <= finite_number(name, getattr(self, name)) <= 1e150:
+            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
+            if not 0 <= getattr(self, name) <= 1e150:
                 raise InvalidParameter(f"{name} must be a number from 0 to 1e150, got {getattr(self, name)!r}.")
         if not self.square >= 1e-100:
             raise InvalidParameter(f"square must be at least 1e-100, got {self.square!r}.")
@@ -183,8 +184,9 @@ class Path:
         if len(self) + len(corner) > self.law.most:
             raise InvalidParameter(f"the path answers {self.law.most} points at most.")
         rows = self.triangle.next_rows(cross, corner)
-        values = np.asarray(self._function.values(points), dtype=np.float64)
-        return list(self._drawn(rows, values, self._source))
+        values = np.nan_to_num(np.asarray(self._function.values(points), dtype=np.float64))
+        with np.errstate(all="ignore"):
+            return list(self._drawn(rows, np.clip(values, -self.law.reach, self.law.reach), self._source))
 
     def _drawn(self, rows: list[Array], values: Array, source: Source) -> Iterator[Drawn]:
         normals = np.array([*self._normals, *np.zeros(len(rows))])

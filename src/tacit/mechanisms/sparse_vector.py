@@ -1,12 +1,10 @@
 """The sparse vector technique: which of a stream of queries lie above a threshold, paying for hits only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NoReturn, final
-
-import numpy as np
+from typing import Any, NoReturn, final
 
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
@@ -17,23 +15,24 @@ from tacit.mechanisms.mechanism import (
     Mechanism,
     checked_sensitivity,
     checked_whole,
-    numeric,
     pure_part,
     typed_below,
 )
-from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
+from tacit.mechanisms.reading import exact, in_units, listed
+from tacit.noise import LARGEST_SCALE, Source, power_of_two_below
 
 __all__ = ["SparseVector"]
 
 
 @final
 @dataclass(frozen=True)
-class SparseVector(Mechanism[Iterable[float], tuple[bool, ...]]):
+class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
     """Says for each query in turn whether it lies above a public threshold, until `hits` of them did.
 
     Guarantee: all the answers together are epsilon-private, however many queries lie below.
-    Assumes: replacing one record moves each query's value by at most `sensitivity`; the threshold and
-    `hits` are public. Queries may be a generator that computes each value when it is asked for.
+    Assumes: replacing one record moves each query's value by at most `sensitivity`; the threshold, `hits` and the
+    number of queries are public. Queries may be a generator that computes each value when it is asked for; whether
+    it fails or ends must not depend on a record. What is no number counts as 0.
     Reference: sparse_vector.md (Lyu, Su and Li 2017, their Algorithm 1 with both noises).
     """
 
@@ -89,33 +88,31 @@ class SparseVector(Mechanism[Iterable[float], tuple[bool, ...]]):
             f"{self.hits} hits at most",
         )
 
-    def check(self, value: Iterable[float]) -> Iterable[float]:
-        """Return the queries; a list is checked at once, a generator as it goes."""
-        if isinstance(value, list | tuple | np.ndarray):
-            queries = numeric("the queries' values", value)
-            return [float(query) for query in queries] if queries.ndim == 1 else _refused()
-        return value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else _refused()
+    def check(self, value: Iterable[Any]) -> Iterable[Any]:
+        """Return the queries; only what is no list, column or generator is refused, whatever its values are."""
+        if getattr(value, "ndim", 1) != 1 or isinstance(value, str | bytes | Mapping | Set):
+            _refused()
+        queries = listed(value)
+        if queries is None and not isinstance(value, Iterable):
+            _refused()
+        return value if queries is None else [exact(query) for query in queries]
 
-    def randomise(self, value: Iterable[float], source: Source) -> tuple[bool, ...]:
+    def randomise(self, value: Iterable[Any], source: Source) -> tuple[bool, ...]:
         """Return one answer for each query asked, the last one being the last hit unless they ran out."""
         of_threshold, of_query = self.units
         bar = self._noisy(self.threshold, of_threshold, source)
         answers: list[bool] = []
+        left = self.hits
         for query in value:
-            answers.append(self._noisy(_number(query), of_query, source) >= bar)
-            if sum(answers) == self.hits:
+            answers.append(self._noisy(query, of_query, source) >= bar)
+            left -= answers[-1]
+            if not left:
                 break
         return tuple(answers)
 
-    def _noisy(self, number: float, units: int, source: Source) -> Fraction:
-        """Return a number on the grid plus noise, exactly: comparing rounded sums would not be monotone."""
-        snapped = float(add_on_grid(np.asarray(number), np.zeros((), dtype=np.int64), self.grid))
-        return Fraction(snapped) + int(noise.laplace(source, units, 1)[0]) * Fraction(self.grid)
-
-
-def _number(query: float) -> float:
-    number = numeric("a query's value", query)
-    return float(number) if number.ndim == 0 else _refused()
+    def _noisy(self, number: object, units: int, source: Source) -> int:
+        """Return a number plus noise in grid units, exactly: comparing rounded sums would not be monotone."""
+        return in_units(exact(number), self.grid) + int(noise.laplace(source, units, 1)[0])
 
 
 def _refused() -> NoReturn:
