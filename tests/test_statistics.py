@@ -159,10 +159,10 @@ def test_a_senseless_epsilon_is_refused_before_anything_is_charged(ledger, epsil
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda **o: statistics.count([1, 2], epsilon=1, **o),
-        lambda **o: statistics.count([[True]], epsilon=1, **o),
-        lambda **o: statistics.sum(["SECRET"], low=0, high=1, epsilon=1, **o),
-        lambda **o: statistics.sum([[1.0]], low=0, high=1, epsilon=1, **o),
+        lambda **o: statistics.count(np.array([1, 2]), epsilon=1, **o),
+        lambda **o: statistics.count(np.array([[True]]), epsilon=1, **o),
+        lambda **o: statistics.sum({"SECRET": 1.0}, low=0, high=1, epsilon=1, **o),
+        lambda **o: statistics.sum(np.array([[1.0]]), low=0, high=1, epsilon=1, **o),
         lambda **o: statistics.sum([1.0], low=1, high=1, epsilon=1, **o),
         lambda **o: statistics.sum([1.0], low=math.nan, high=1, epsilon=1, **o),
         lambda **o: statistics.sum([1.0], low=-1e308, high=1e308, epsilon=1, **o),
@@ -170,7 +170,7 @@ def test_a_senseless_epsilon_is_refused_before_anything_is_charged(ledger, epsil
         lambda **o: statistics.mean([], low=0, high=1, epsilon=1, **o),
         lambda **o: statistics.histogram([1], levels=[], epsilon=1, **o),
         lambda **o: statistics.histogram([1], levels=[1, 1], epsilon=1, **o),
-        lambda **o: statistics.histogram([[1]], levels=[1], epsilon=1, **o),
+        lambda **o: statistics.histogram(np.array([[1]]), levels=[1], epsilon=1, **o),
         lambda **o: statistics.quantile([1.0], 1.5, low=0, high=1, epsilon=1, **o),
         lambda **o: statistics.quantile([1.0], 0.5, low=0, high=1, epsilon=1, candidates=0, **o),
         lambda **o: statistics.bounds([1.0], low=0, high=1, epsilon=1, coverage=1.0, **o),

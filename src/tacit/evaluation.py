@@ -7,9 +7,17 @@ from the population.
 The rows must be held out. If which rows are held out was fixed by index or by a key that a replacement cannot move
 (`split_by_index`, `ledger.partition(..., fixed_by=...)`), training and evaluation compose in parallel: together they
 cost the larger of the two. A split that is stratified, sorted, de-duplicated or grouped by value is not covered.
+
+Labels and predictions are read cell by cell: a label of any kind, or none, changes no other record's share. What is
+not in our hands is the model, which sees all rows at once: whether it answers must not depend on a record. tacit's
+models behind a `PublicEncoder` answer for every row; one that raises on a missing value should be given rows without.
+Its warnings are silenced and its errors withheld, because both may tell, or quote, a record.
 """
 
+import contextlib
 import math
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -19,8 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 from tacit import statistics
 from tacit.accounting.ledger import Ledger
 from tacit.budget import finite_number
+from tacit.data.labels import column, places
+from tacit.data.labels import label as name
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import checked_confidence
+from tacit.mechanisms.mechanism import checked_confidence, checked_whole
+from tacit.mechanisms.reading import numbers
 from tacit.noise import permutation, source_for
 from tacit.release import Release
 
@@ -53,7 +64,7 @@ def split_by_index(count: int, test_fraction: float = 0.2, *, random_state: obje
     Assumes: the records are in an order that does not depend on their values.
     Reference: parallel composition, tacit/accounting/ledger.md.
     """
-    share = finite_number("test_fraction", test_fraction)
+    count, share = checked_whole("count", count), finite_number("test_fraction", test_fraction)
     tests = round(share * count) if 0 < share < 1 else 0
     if not 0 < tests < count:
         raise InvalidParameter(f"test_fraction must leave records on both sides, got {test_fraction!r} of {count}.")
@@ -76,11 +87,13 @@ def accuracy(
     """Return the private share of rows that the model classifies right.
 
     Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
-    Assumes: replace-one neighbours; the number of evaluated rows is public; the model is already private or public.
+    Assumes: replace-one neighbours; the number of evaluated rows is public; the model is already private or public,
+    answers for every row (see above), and for each row by itself.
     Reference: a mean of numbers in {0, 1}.
     """
-    right = (np.asarray(model.predict(X)) == np.asarray(y)).astype(np.float64)
-    return _mean(right, 1.0, epsilon, delta, confidence, ledger, label, random_state)
+    truth = column(y)
+    right = _equal(_predictions(model, X, len(truth)), truth)
+    return _mean(right.astype(np.float64), 1.0, epsilon, delta, confidence, ledger, label, random_state)
 
 
 def log_loss(
@@ -99,15 +112,17 @@ def log_loss(
     """Return the private mean of -log(probability of the true class), each record's share clipped to [0, largest].
 
     Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
-    Assumes: as `accuracy`; a label that the model does not know costs `largest`.
+    Assumes: as `accuracy`; a label that the model does not know, or a probability that is none, costs `largest`.
     Reference: a mean of numbers in [0, largest].
     """
     top = finite_number("largest", largest)
     if not 0 < top < math.inf:
         raise InvalidParameter(f"largest must be positive, got {largest!r}.")
-    chances = np.asarray(model.predict_proba(X), dtype=np.float64)
-    own = (np.asarray(y)[:, None] == np.asarray(model.classes_)[None, :]) * chances
-    losses = -np.log(np.maximum(own.sum(axis=1), math.exp(-top)))
+    found = places(y, model.classes_)
+    answer = _asked(model.predict_proba, X)
+    chances = numbers("the model's probabilities", answer, (len(found), len(model.classes_))).astype(np.float64)
+    own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
+    losses = np.fromiter((_loss(chance, top) for chance in own.tolist()), np.float64, len(own))
     return _mean(losses, top, epsilon, delta, confidence, ledger, label, random_state)
 
 
@@ -125,24 +140,61 @@ def confusion_matrix(
     """Return private counts of (true class, predicted class), in the order of `model.classes_`.
 
     Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
-    Assumes: as `accuracy`; a label that the model does not know is counted nowhere.
+    Assumes: as `accuracy`; a record whose label or prediction is not in `model.classes_` is counted nowhere.
     Reference: a histogram over pairs of classes.
     """
-    classes = np.asarray(model.classes_)
-    truth = np.asarray(y)
-    row, column = np.searchsorted(classes, truth), np.searchsorted(classes, np.asarray(model.predict(X)))
-    known = classes[np.minimum(row, len(classes) - 1)] == truth
-    cells = np.where(known, row * len(classes) + column, -1)
+    size = len(model.classes_)
+    row = places(y, model.classes_)
+    guess = places(_predictions(model, X, len(row)), model.classes_)
+    cells = np.where((row >= 0) & (guess >= 0), row * size + guess, -1)
     counts = statistics.histogram(
         cells,
-        levels=range(len(classes) ** 2),
+        levels=range(size**2),
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
         label=label,
         random_state=random_state,
     )
-    return counts.map(lambda flat: flat.reshape(len(classes), len(classes)))
+    return counts.map(lambda flat: flat.reshape(size, size))
+
+
+def _asked(method: Callable[[Any], Any], X: Any) -> Any:
+    """Return what a model says about all rows; what it warns of or fails with is not passed on."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(Exception):
+            answer = method(X)
+            return answer if isinstance(answer, np.ndarray | list | tuple) else np.asarray(answer)
+    raise InvalidParameter(
+        "the model failed on these rows, and its error is withheld because it may quote a record. Nothing was charged. "
+        "Try the model on public rows of the same form; encode rows by a PublicEncoder, which gives every cell a place."
+    )
+
+
+def _predictions(model: Any, X: Any, count: int) -> NDArray[Any]:
+    """Return one prediction for each record."""
+    found = column(_asked(model.predict, X))
+    if len(found) != count:
+        raise InvalidParameter(f"the model gave {len(found)} predictions for {count} labels. Give as many rows.")
+    return found
+
+
+def _equal(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say for each record whether two cells are the same text or number, exactly."""
+    kinds = {first.dtype.kind, second.dtype.kind}
+    if kinds <= set("biuf"):
+        first, second = (numbers("a column", each, each.shape) for each in (first, second))
+    if kinds <= set("biuf") or kinds == {"U"}:
+        with np.errstate(all="ignore"):
+            return np.asarray(first == second, dtype=np.bool_)
+    pairs = ((name(one), name(other)) for one, other in zip(first.tolist(), second.tolist(), strict=True))
+    return np.fromiter((one is not None and one == other for one, other in pairs), np.bool_, len(first))
+
+
+def _loss(chance: float, top: float) -> float:
+    """Return -log(chance) between 0 and top; top for what is no chance."""
+    return min(top, -math.log(min(chance, 1.0))) if chance > 0 else top
 
 
 def _mean(

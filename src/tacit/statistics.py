@@ -2,25 +2,43 @@
 
 Every function clips records to declared public bounds, adds up whole numbers (so that a sum's sensitivity
 holds to the last bit), and answers through the one door with Laplace noise, or with Gaussian noise when
-delta is positive. The number of records n is public. A missing number (NaN) counts as the middle of its
-declared range: a rule that looks at no other record.
+delta is positive. The number of records n is public.
+
+Columns are read cell by cell, by rules that look at no other record and that no cell can make fail: a number is
+clipped to its declared range, and whatever is none (missing, NaN, a word) counts as the middle of it; a flag that is
+not true counts as false; a value is counted at the one level that it equals, or nowhere. Only the stored
+type, the shape and the length of a column can be refused.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.budget import Budget, exact_number, finite_number
+from tacit.budget import Budget, finite_number
+from tacit.data.labels import checked_classes, places
+from tacit.data.labels import column as labels_of
+from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace
 from tacit.mechanisms.mechanism import checked_whole
 from tacit.release import Release, release
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
+
+_PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
+    "float16", "float32", "float64", "halffloat", "float", "double",
+}  # fmt: skip
+_TEXTS = ("object", "str", "large_string", "utf8")
+_NUMBERS = ("int", "uint", "float", "longdouble", "decimal", "bool", *_TEXTS)
+_TRUTHS = ("bool", *_TEXTS)
+"""How the names of stored types begin, in numpy, pandas, polars and Arrow. One odd cell in a file makes all of its
+column text in some readers: numbers and truth values are therefore read from text too."""
+
+_TRUE = ("true", "True", "1")
 
 
 def count(
@@ -38,9 +56,7 @@ def count(
     Assumes: flag i depends on record i alone; replace-one neighbours; n is public.
     Reference: the introductory lecture's noisy sum; sensitivity 1.
     """
-    marked = np.asarray(flags)
-    if marked.ndim != 1 or marked.dtype != np.bool_:
-        raise InvalidParameter(f"flags must be a column of booleans such as age > 60, got {_kind(marked)}.")
+    marked = _truths(flags)
     mechanism = _additive(Budget(epsilon, delta), 1.0, 1.0, ())
     return _scalar(
         release(
@@ -96,11 +112,11 @@ def mean(
     Assumes: low and high were chosen without looking at the records; replace-one neighbours; n is public.
     Reference: the introductory lecture's noisy average; sensitivity (high - low) / n.
     """
-    size = np.asarray(values).size
-    if size == 0:
+    column = _numbers(values)
+    if column.size == 0:
         raise InvalidParameter("a mean needs at least one record, got none.")
     noisy = sum(
-        values,
+        column,
         low=low,
         high=high,
         epsilon=epsilon,
@@ -109,7 +125,7 @@ def mean(
         label=label,
         random_state=random_state,
     )
-    return noisy.map(lambda total: total / size)
+    return noisy.map(lambda total: total / column.size)
 
 
 def mean_error(
@@ -132,19 +148,22 @@ def histogram(
     label: str = "histogram",
     random_state: object = None,
 ) -> Release[NDArray[np.float64]]:
-    """Count the records at each declared level; values that are no level are counted nowhere.
+    """Count the records at each declared level; values that are no level are counted nowhere, others once.
+
+    Levels are texts or numbers, compared exactly; two that are the same number as float64 are refused.
 
     Guarantee: (epsilon, delta)-private.
     Assumes: the levels were chosen without looking at the records; replace-one neighbours; n is public.
     Reference: one replacement moves two counts by one: L1 sensitivity 2, L2 sensitivity sqrt(2).
     """
-    column = np.asarray(values)
-    public = np.asarray(levels)
-    if column.ndim != 1 or public.ndim != 1 or not public.size or len(set(public.tolist())) != public.size:
-        raise InvalidParameter("a histogram needs one column and a list of different levels.")
-    counts = np.array([np.count_nonzero(column == level) for level in public], dtype=np.float64)
-    mechanism = _additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), counts.shape)
-    known = (f"the {public.size} levels",)
+    checked_classes(levels, least=1)
+    if isinstance(levels, Set):
+        raise InvalidParameter("levels must be a list: their order is that of the counts, and a set has none.")
+    size = len(levels)
+    found = places(_column(values), levels)
+    counts = np.bincount(found[found >= 0], minlength=size)
+    mechanism = _additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size,))
+    known = (f"the {size} levels",)
     noisy = release(mechanism, counts, ledger=ledger, label=label, random_state=random_state, public=known)
     return noisy.map(lambda answer: np.asarray(answer, dtype=np.float64))
 
@@ -168,13 +187,15 @@ def quantile(
     replace-one neighbours; n is public.
     Reference: exponential mechanism (Smith 2011); a replacement moves each rank by at most 1.
     """
-    if not 0 <= exact_number("fraction", fraction) <= 1:
+    share = finite_number("fraction", fraction)
+    if not 0 <= share <= 1:
         raise InvalidParameter(f"fraction must lie between 0 and 1, got {fraction!r}.")
     column, low, high = _clipped(values, low, high)
     mechanism = Exponential.for_budget(Budget(epsilon), candidates=candidates)
     places = np.linspace(low, high, mechanism.candidates)
     ranks = np.searchsorted(np.sort(column), places, side="right")
-    scores = -np.abs(ranks - fraction * column.size)
+    # A rank less a multiple of 1/256 has no rounding that could add to the sensitivity.
+    scores = -np.abs(ranks - round(share * column.size * 256) / 256)
     known = (f"low={low:g}", f"high={high:g}", f"{mechanism.candidates} candidates")
     chosen = release(mechanism, scores, ledger=ledger, label=label, random_state=random_state, public=known)
     return chosen.map(lambda index: float(places[index]))
@@ -199,13 +220,15 @@ def bounds(
     replace-one neighbours; n is public.
     Reference: two calls of `quantile`.
     """
-    if not 0 < exact_number("coverage", coverage) < 1:
+    inside = finite_number("coverage", coverage)
+    if not 0 < inside < 1:
         raise InvalidParameter(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    column = _numbers(values)
     half = Budget(epsilon) / 2
-    tail = (1 - coverage) / 2
+    tail = (1 - inside) / 2
     first, second = (
         quantile(
-            values,
+            column,
             fraction,
             low=low,
             high=high,
@@ -233,13 +256,43 @@ def _scalar(noisy: Release[Any]) -> Release[float]:
 
 def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
     low, high = _range(low, high)
-    try:
-        column = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter("the values are not numeric.") from None
-    if column.ndim != 1:
-        raise InvalidParameter(f"the values must be one column, got an array of shape {column.shape}.")
+    column = _numbers(values)
     return np.clip(np.where(np.isnan(column), low + (high - low) / 2, column), low, high), low, high
+
+
+def _numbers(values: object) -> NDArray[np.float64]:
+    """Return each cell as a float, NaN where it is no number; refuse what is stored as something else."""
+    stored = _stored(values)
+    if stored in _PLAIN_NUMBERS and not isinstance(values, np.ma.MaskedArray):
+        # Null is NaN here, and whole numbers are rounded one by one, just as they are below.
+        values = np.asarray(values)
+    elif stored and not stored.startswith(_NUMBERS):
+        raise InvalidParameter(f"the values must be numbers, got a column of type {stored}. Convert it to numbers.")
+    return numbers(_column(values))
+
+
+def _truths(flags: object) -> NDArray[np.bool_]:
+    """Return each cell as a truth value, false where it is none; refuse what is stored as something else."""
+    stored = _stored(flags)
+    if stored and not stored.startswith(_TRUTHS):
+        raise InvalidParameter(f"flags must be truth values such as age > 60, got a column of type {stored}.")
+    cells = _column(flags)
+    if cells.dtype == np.bool_:
+        return cells
+    return np.fromiter((text(cell) in _TRUE for cell in cells), np.bool_, len(cells))
+
+
+def _column(values: object) -> NDArray[Any]:
+    """Return a column as an array of its cells; its shape and its length are public."""
+    if len(getattr(values, "shape", (0,))) != 1 or isinstance(values, Mapping):
+        raise InvalidParameter("the records must be one column: a list, a 1-D array or a series.")
+    return labels_of(values)
+
+
+def _stored(values: object) -> str:
+    """Return the name of the type that a column is stored as, which is public; none for a list."""
+    kind = getattr(values, "dtype", getattr(values, "type", ""))
+    return str(getattr(kind, "name", kind)).lower().removesuffix("[pyarrow]")
 
 
 def _range(low: float, high: float) -> tuple[float, float]:
@@ -252,9 +305,6 @@ def _range(low: float, high: float) -> tuple[float, float]:
 def _sum_of_shares(column: NDArray[np.float64], low: float, high: float) -> float:
     """Add up where each value lies between low (0) and high (1), in whole steps so that no bit is lost."""
     steps = 2.0 ** min(30, 52 - column.size.bit_length())
-    shares = np.clip(np.rint((column - low) / (high - low) * steps), 0, steps)
+    with np.errstate(all="ignore"):
+        shares = np.clip(np.rint((column - low) / (high - low) * steps), 0, steps)
     return float(shares.sum()) / steps
-
-
-def _kind(array: NDArray[Any]) -> str:
-    return f"an array of shape {array.shape} and type {array.dtype}"

@@ -198,3 +198,31 @@ def test_only_functions_of_points_are_released():
     """What has no values is refused before the charge."""
     with pytest.raises(InvalidParameter, match=r"values\(points\)"):
         release(LAW, 3.0, label="x")
+
+
+def test_a_path_of_a_function_that_fails_to_be_a_number_goes_on():
+    """NaN and infinity, which no value within its error is, are answered like numbers within reach, unwarned."""
+
+    class Broken:
+        def values(self, points):
+            return np.array([math.nan, math.inf, -math.inf, 5e-324])[: len(points)]
+
+    points = _points(4)
+    with np.errstate(all="raise"):
+        path = LAW.randomise(Broken(), SystemEntropy())
+        answers = [drawn.answer for drawn in path.draw(points, np.empty((4, 0)), np.eye(4))]
+    assert np.all(np.isfinite(answers))
+    assert np.all(np.abs(np.array(answers) - [0, 100, -100, 0]) < 100 * LAW.sigma)
+
+
+def test_public_constants_in_single_precision_become_floats_where_they_enter():
+    """Whatever kind of number they are given as, the process calibrates in double precision."""
+    single = GaussianProcess(Budget(1, 1e-6), *map(np.float32, (0.1, 1.0, 1e-14, 1e-13, 100.0)), most=np.int64(2_000))
+    for name in ("sensitivity", "square", "kernel_error", "value_error", "reach", "jitter", "sigma", "grid"):
+        assert type(getattr(single, name)) is float
+    assert type(single.most) is int
+    double = GaussianProcess(
+        Budget(1, 1e-6), *(float(np.float32(each)) for each in (0.1, 1.0, 1e-14, 1e-13, 100.0)), most=2_000
+    )
+    assert single == double
+    assert single.sigma == double.sigma
