@@ -197,7 +197,7 @@ def test_other_smooth_losses_and_gaussian_budgets_count_too(kind: Any, budget: B
 @pytest.mark.parametrize("loss", [Hinge(), Softmax(3), Squared(1.0, 1.0)], ids=lambda loss: type(loss).__name__)
 def test_losses_without_a_proof_are_refused(loss: Any) -> None:
     """A loss that is not smooth, not Lipschitz or not of one score gets an error instead of a number."""
-    with pytest.raises(InvalidParameter, match="sample sizes are proved|no bound"):
+    with pytest.raises(InvalidParameter, match=r"sample sizes are proved|no bound"):
         records_for_true_gap("output", PURE, reference_norm=1.0, loss=loss, **CASE)
 
 

@@ -3,7 +3,8 @@
 An interior-point method nearly always comes close enough. Should it not, the hinge is replaced by Huber
 hinges of ever smaller width h, whose minimisers converge: their slopes serve as dual variables, and each
 record with |t| <= h adds at most h/8 to the duality gap. Records near the corner have their scores computed
-with twice the digits, so that narrow corners stay sharp.
+with twice the digits, so that narrow corners stay sharp. Should a fixed number of widths not do either, short
+interior steps follow, whose number is bounded by public quantities.
 """
 
 import math
@@ -17,10 +18,10 @@ from tacit.erm.crew import Bounds, Crew
 from tacit.erm.curvature import CurvatureModel
 from tacit.erm.duality import dual_residual, duality_gap, excess_margins
 from tacit.erm.exact import Point
-from tacit.erm.interior import interior_point
+from tacit.erm.interior import interior_point, short_steps
 from tacit.erm.loss import UNIT_ROUNDOFF, Array
 from tacit.erm.losses import HuberHinge
-from tacit.erm.newton import Evaluation, Landscape, descend
+from tacit.erm.newton import Evaluation, Landscape, hurry
 from tacit.erm.objective import Objective
 from tacit.erm.preconditioner import build_preconditioner
 from tacit.erm.rounding import FEWEST_ROWS, Rounding, coefficient_bound
@@ -30,6 +31,8 @@ __all__ = ["descend_hinge", "smallest_hinge_tolerance"]
 
 _FIRST_WIDTH = 0.5
 _NARROWER = 1 / 8
+_NARROWEST = 1e-150
+_MOST_WIDTHS = 40
 _ROOM = 1e3
 
 
@@ -43,19 +46,38 @@ def descend_hinge(objective: Objective, workers: Crew, start: Point, tolerance: 
         point = Point(coefficient)
         gap = duality_gap(objective, workers, point, duals, tolerance / 8)
         width = min(width, _ROOM * gap / _share_inside(duals))
-    steps: list[Array] = []
+    point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance, _MOST_WIDTHS)
+    if gap > enough and model.preconditioner.whole:
+        coefficient, duals = short_steps(objective, workers, enough / 2)
+        point = Point(coefficient)
+        gap = duality_gap(objective, workers, point, duals, tolerance / 8)
     while gap > enough:
+        # What is left is due to rounding, or to more features and records near the corner than a matrix may have.
+        point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance, _MOST_WIDTHS)
+    return point, math.sqrt(2.0 * gap / objective.alpha) * (1.0 + 4 * UNIT_ROUNDOFF)
+
+
+def _narrowing(
+    objective: Objective, workers: Crew, point: Point, gap: float, width: float, tolerance: float, most: int
+) -> tuple[Point, float, float]:
+    """Solve with so many ever narrower corners, fewer if that closes the gap; return point, gap and next width."""
+    enough = tolerance**2 / (2 * objective.alpha)
+    steps: list[Array] = []
+    for _ in range(most):
+        if gap <= enough:
+            break
+        width = max(width, _NARROWEST)
         landscape = _Smoothed(objective, workers, HuberHinge(width))
         # A gradient whose share of the gap is below that of a single record near the corner.
         useful = 0.1 * math.sqrt(objective.alpha * width / objective.rows.count)
         # Where the same records stay near the corner, the minimiser moves in proportion to the width.
         ahead = point.moved(_NARROWER * steps[-1]) if len(steps) > 1 else point
-        final = descend(landscape, ahead, landscape.model(ahead), max(tolerance / 2, useful))
+        final = hurry(landscape, ahead, landscape.model(ahead), max(tolerance / 2, useful))
         steps.append(final.point.minus(point))
         point = final.point
         gap = duality_gap(objective, workers, point, landscape.duals(point), tolerance / 8)
         width *= _NARROWER
-    return point, math.sqrt(2.0 * gap / objective.alpha) * (1.0 + 4 * UNIT_ROUNDOFF)
+    return point, gap, width
 
 
 def smallest_hinge_tolerance(objective: Objective) -> float:
@@ -88,6 +110,12 @@ class _Smoothed(Landscape):
     def size(self) -> int:
         """The size of a coefficient."""
         return self.objective.size
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        """The ridge, and that plus the curvature of the corner for the longest row."""
+        alpha = self.objective.alpha
+        return alpha, alpha + self.loss.smoothness * self.objective.rows.norm**2
 
     def reach(self, step: Array) -> float:
         """The norm of the longest row times that of the step."""

@@ -4,6 +4,9 @@ A step is accepted when it brings the norm of the gradient below every norm befo
 the step is still downhill at its end: by convexity J has then fallen by at least a fixed share of what the
 slope promised (Armijo). Values of J are never compared, so nothing cancels near the minimum. The first kind
 of step happens only finitely often, the second kind converges from anywhere.
+
+From anywhere, but not always soon: records can be arranged so that every step is short. After a fixed number of steps
+the method changes to accelerated gradients, whose number is bounded by public quantities (`glide`).
 """
 
 import math
@@ -21,12 +24,15 @@ from tacit.erm.objective import Objective
 from tacit.erm.preconditioner import build_preconditioner
 from tacit.erm.rounding import Rounding
 
-__all__ = ["Evaluation", "Landscape", "Smooth", "descend"]
+__all__ = ["Evaluation", "Landscape", "Smooth", "descend", "glide", "hurry", "most_gliding_steps"]
 
 _DOWNHILL = 1e-4
 _PROGRESS = 0.9
 _SHORTEST = 2.0**-60
 _TRUSTED_CHANGE = 4.0
+_MOST_STEPS = 2_000
+_MOST_LOOKS = 60
+_MOST_GLIDING = 10**8
 
 
 @final
@@ -57,6 +63,11 @@ class Landscape(ABC):
     def size(self) -> int:
         """How many numbers a point has."""
 
+    @property
+    @abstractmethod
+    def curvatures(self) -> tuple[float, float]:
+        """Public bounds on the second derivative in any direction, from below and from above."""
+
     @abstractmethod
     def reach(self, step: Array) -> float:
         """Bound how far a step moves any score."""
@@ -83,6 +94,12 @@ class Smooth(Landscape):
         """The size of a coefficient."""
         return self.objective.size
 
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        """The ridge, and that plus the loss's curvature for the longest row."""
+        alpha = self.objective.alpha
+        return alpha, alpha + self.objective.loss.smoothness * self.objective.rows.norm**2
+
     def reach(self, step: Array) -> float:
         """The norm of the longest row times that of the step."""
         return self.objective.rows.norm * float(np.linalg.norm(step))
@@ -106,12 +123,28 @@ def descend(
 ) -> Evaluation:
     """Return a point whose true gradient has at most the norm `tolerance`.
 
-    With `enough` it returns earlier, once the function is expected to fall by no more than half of that.
+    With `enough` it returns earlier, once the function is expected to fall by no more than half of that, or after a
+    fixed number of steps.
     """
+    here = hurry(landscape, start, model, tolerance, enough)
+    while not enough and here.tau > tolerance:
+        if most_gliding_steps(landscape.curvatures, 2 * here.tau / tolerance) <= _MOST_GLIDING:
+            here = glide(landscape, here.point, tolerance)
+        # What is left is due to rounding, or to a ridge so small that private fits refuse it.
+        here = hurry(landscape, here.point, landscape.model(here.point), tolerance)
+    return here
+
+
+def hurry(
+    landscape: Landscape, start: Point, model: CurvatureModel, tolerance: float, enough: float = 0.0
+) -> Evaluation:
+    """Take so many of Newton's steps as `descend` allows, fewer if the aim is reached."""
     wanted = tolerance / 2
     here = _look(landscape, start, wanted, math.inf)
     best = here.norm
-    while here.tau > tolerance:
+    for _ in range(_MOST_STEPS):
+        if here.tau <= tolerance:
+            break
         step = model.direction(here.gradient.reshape(1, -1)).reshape(here.gradient.shape)
         if enough and -float(np.vdot(here.gradient, step)) <= enough:
             break
@@ -130,6 +163,35 @@ def descend(
     return here
 
 
+def most_gliding_steps(curvatures: tuple[float, float], ratio: float) -> int:
+    """Bound the steps of `glide` that bring a gradient down by the ratio, in exact arithmetic.
+
+    With k = largest/least curvature, J(x_s) - min J <= 2 (1 - 1/sqrt(k))^s (J(x_0) - min J) for Nesterov's constant
+    momentum, and g^2/(2 largest) <= J - min J <= g^2/(2 least) for a gradient of norm g. The points where gradients are
+    taken lie at most |x_s - x_s-1| beyond x_s, and |x_s - x*|^2 <= 2 (J(x_s) - min J)/least: altogether
+    |gradient at the s-th| <= 8 k (1 - 1/sqrt(k))^(s/2 - 1) |gradient at the first|.
+    """
+    least, largest = curvatures
+    condition = largest / least
+    return math.ceil(2 * math.sqrt(condition) * math.log(8 * condition * max(ratio, 1.0))) + 4
+
+
+def glide(landscape: Landscape, start: Point, tolerance: float) -> Evaluation:
+    """Take accelerated gradient steps: slow, but their number is bounded by public quantities (Nesterov 2004, 2.2)."""
+    least, largest = landscape.curvatures
+    ratio = math.sqrt(least / largest)
+    momentum = (1 - ratio) / (1 + ratio)
+    here = landscape.evaluate(start, tolerance / 4)
+    before = here.point
+    for _ in range(most_gliding_steps(landscape.curvatures, 2 * here.tau / tolerance)):
+        if here.tau <= tolerance:
+            break
+        after = here.point.moved(here.gradient / -largest)
+        here = landscape.evaluate(after.moved(momentum * after.minus(before)), tolerance / 4)
+        before = after
+    return here
+
+
 def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wanted: float) -> Evaluation | None:
     """Return an acceptable point along the step, neither far too near nor too far; None without one."""
     slope = float(np.vdot(here.gradient, step))
@@ -138,7 +200,9 @@ def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wa
     shortest = share * _SHORTEST
     near, far = (0.0, slope), (math.inf, math.inf)
     downhill = None
-    while slope < 0.0 and share > shortest:
+    for _ in range(_MOST_LOOKS):
+        if not (slope < 0.0 and share > shortest):
+            break
         there = _look(landscape, here.point.moved(share * step), wanted, here.norm)
         new_slope = float(np.vdot(there.gradient, step))
         if there.norm <= _PROGRESS * best and abs(new_slope) <= -slope / 2:

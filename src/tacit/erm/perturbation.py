@@ -75,6 +75,7 @@ class OutputPerturbation(Perturbation):
     def __post_init__(self) -> None:
         checked_budget(self.budget)
         self.setting.require_bounded(self.asked)
+        self.setting.require_solvable(self.asked)
 
     @property
     def alpha(self) -> float:
@@ -140,7 +141,7 @@ class ObjectivePerturbation(Perturbation):
                 f"objective perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not. "
                 "Use perturbation='output', or HuberHinge."
             )
-        _ = self.tilt
+        self.setting.require_solvable(self.tilt.alpha)
 
     @cached_property
     def event(self) -> Event:

@@ -14,6 +14,8 @@ from tacit.errors import InvalidParameter
 
 __all__ = ["Setting"]
 
+_LARGEST_CONDITION = 1e8
+_CONDITION_PER_ROW = 100.0
 _PROVEN = frozenset({Logistic, HuberHinge, Hinge, Squared, HuberRegression, Tabulated, Softmax})
 
 
@@ -67,6 +69,16 @@ class Setting:
         raise InvalidParameter(
             f"the slope of {loss.name} has no bound that holds here. Use HuberRegression, or PrivateLinearRegression."
         )
+
+    def require_solvable(self, alpha: float) -> None:
+        """Refuse a ridge so small beside the curvature of the loss that records could keep a solver busy for long."""
+        bend = 1.0 if math.isinf(self.loss.smoothness) else self.loss.smoothness
+        least = bend * self.norm**2 / (_LARGEST_CONDITION + _CONDITION_PER_ROW * self.count)
+        if not alpha >= least:
+            raise InvalidParameter(
+                f"alpha={alpha:g} is too small for rows of norm {self.norm:g} under {self.loss.name}: records could "
+                f"keep the solver busy for long. Use at least {least:.3g}, a wider loss or a smaller norm."
+            )
 
     @property
     def is_joint(self) -> bool:

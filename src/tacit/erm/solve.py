@@ -49,7 +49,8 @@ def solve(objective: Objective, tolerance: float, start: Array | None = None) ->
     Reference: strong convexity gives |w - w*| <= |grad J(w)| / alpha.
 
     A tolerance below `smallest_tolerance(objective)` is refused up front. Whether that happens depends on
-    public quantities and the linear term, never on the records. Noise has to be calibrated to tolerance/alpha,
+    public quantities and the linear term, never on the records. How many passes it takes at most does, too
+    (perturbation.md, "It returns"). Noise has to be calibrated to tolerance/alpha,
     which is public; the distance itself depends on the records.
     """
     check_tolerance(objective, tolerance)
