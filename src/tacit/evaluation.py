@@ -122,7 +122,7 @@ def log_loss(
     answer = _asked(model.predict_proba, X)
     chances = numbers("the model's probabilities", answer, (len(found), len(model.classes_))).astype(np.float64)
     own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
-    losses = np.fromiter((_loss(chance, top) for chance in own.tolist()), np.float64, len(own))
+    losses = _losses(own, top)
     return _mean(losses, top, epsilon, delta, confidence, ledger, label, random_state)
 
 
@@ -192,9 +192,13 @@ def _equal(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
     return np.fromiter((one is not None and one == other for one, other in pairs), np.bool_, len(first))
 
 
-def _loss(chance: float, top: float) -> float:
-    """Return -log(chance) between 0 and top; top for what is no chance."""
-    return min(top, -math.log(min(chance, 1.0))) if chance > 0 else top
+def _losses(chances: NDArray[np.float64], top: float) -> NDArray[np.float64]:
+    """Return -log(chance) between 0 and top for each; top for what is no chance, which NaN is not."""
+    some = chances > 0
+    inside = np.where(some, np.minimum(chances, 1.0), 1.0)
+    # A vectorised logarithm may round by a value's position in the array; this one cannot.
+    logs = np.fromiter(map(math.log, inside.tolist()), np.float64, len(inside))
+    return np.where(some, np.minimum(-logs, top), top)
 
 
 def _mean(

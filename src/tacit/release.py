@@ -68,11 +68,13 @@ def release(
     """Charge the mechanism's event, then draw its noise and answer.
 
     Guarantee: the answer is private with `mechanism.budget`, charged durably before the noise existed.
-    Assumes: `value` has the sensitivity that the mechanism was calibrated to.
+    Assumes: `value` has the sensitivity that the mechanism was calibrated to; its shape is public.
     Reference: the mechanism's own proof note.
 
-    A refused charge raises and draws nothing. A `random_state` makes a rehearsal: repeatable, not private,
-    never charged. `public` names what the caller assumed public, in place of the mechanism's own list.
+    A value is refused for its shape alone, before anything is charged: every number is answered about, and what is
+    no number counts as 0, since a refusal would tell about records. A refused charge raises and draws nothing.
+    A `random_state` makes a rehearsal: repeatable, not private, never charged. `public` names what the caller
+    assumed public, in place of the mechanism's own list.
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidParameter(f"wanted a mechanism such as Laplace.for_budget(...), got {type(mechanism).__name__}.")

@@ -11,7 +11,7 @@ type, the shape and the length of a column can be refused.
 """
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -19,26 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
+from tacit.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
-from tacit.data.labels import column as labels_of
-from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace
 from tacit.mechanisms.mechanism import checked_whole
 from tacit.release import Release, release
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
-
-_PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
-    "float16", "float32", "float64", "halffloat", "float", "double",
-}  # fmt: skip
-_TEXTS = ("object", "str", "large_string", "utf8")
-_NUMBERS = ("int", "uint", "float", "longdouble", "decimal", "bool", *_TEXTS)
-_TRUTHS = ("bool", *_TEXTS)
-"""How the names of stored types begin, in numpy, pandas, polars and Arrow. One odd cell in a file makes all of its
-column text in some readers: numbers and truth values are therefore read from text too."""
-
-_TRUE = ("true", "True", "1")
 
 
 def count(
@@ -56,7 +44,7 @@ def count(
     Assumes: flag i depends on record i alone; replace-one neighbours; n is public.
     Reference: the introductory lecture's noisy sum; sensitivity 1.
     """
-    marked = _truths(flags)
+    marked = truths_of(flags)
     mechanism = _additive(Budget(epsilon, delta), 1.0, 1.0, ())
     return _scalar(
         release(
@@ -112,7 +100,7 @@ def mean(
     Assumes: low and high were chosen without looking at the records; replace-one neighbours; n is public.
     Reference: the introductory lecture's noisy average; sensitivity (high - low) / n.
     """
-    column = _numbers(values)
+    column = numbers_of(values)
     if column.size == 0:
         raise InvalidParameter("a mean needs at least one record, got none.")
     noisy = sum(
@@ -160,7 +148,7 @@ def histogram(
     if isinstance(levels, Set):
         raise InvalidParameter("levels must be a list: their order is that of the counts, and a set has none.")
     size = len(levels)
-    found = places(_column(values), levels)
+    found = places(column_of(values), levels)
     counts = np.bincount(found[found >= 0], minlength=size)
     mechanism = _additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size,))
     known = (f"the {size} levels",)
@@ -223,7 +211,7 @@ def bounds(
     inside = finite_number("coverage", coverage)
     if not 0 < inside < 1:
         raise InvalidParameter(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
-    column = _numbers(values)
+    column = numbers_of(values)
     half = Budget(epsilon) / 2
     tail = (1 - inside) / 2
     first, second = (
@@ -256,43 +244,8 @@ def _scalar(noisy: Release[Any]) -> Release[float]:
 
 def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
     low, high = _range(low, high)
-    column = _numbers(values)
+    column = numbers_of(values)
     return np.clip(np.where(np.isnan(column), low + (high - low) / 2, column), low, high), low, high
-
-
-def _numbers(values: object) -> NDArray[np.float64]:
-    """Return each cell as a float, NaN where it is no number; refuse what is stored as something else."""
-    stored = _stored(values)
-    if stored in _PLAIN_NUMBERS and not isinstance(values, np.ma.MaskedArray):
-        # Null is NaN here, and whole numbers are rounded one by one, just as they are below.
-        values = np.asarray(values)
-    elif stored and not stored.startswith(_NUMBERS):
-        raise InvalidParameter(f"the values must be numbers, got a column of type {stored}. Convert it to numbers.")
-    return numbers(_column(values))
-
-
-def _truths(flags: object) -> NDArray[np.bool_]:
-    """Return each cell as a truth value, false where it is none; refuse what is stored as something else."""
-    stored = _stored(flags)
-    if stored and not stored.startswith(_TRUTHS):
-        raise InvalidParameter(f"flags must be truth values such as age > 60, got a column of type {stored}.")
-    cells = _column(flags)
-    if cells.dtype == np.bool_:
-        return cells
-    return np.fromiter((text(cell) in _TRUE for cell in cells), np.bool_, len(cells))
-
-
-def _column(values: object) -> NDArray[Any]:
-    """Return a column as an array of its cells; its shape and its length are public."""
-    if len(getattr(values, "shape", (0,))) != 1 or isinstance(values, Mapping):
-        raise InvalidParameter("the records must be one column: a list, a 1-D array or a series.")
-    return labels_of(values)
-
-
-def _stored(values: object) -> str:
-    """Return the name of the type that a column is stored as, which is public; none for a list."""
-    kind = getattr(values, "dtype", getattr(values, "type", ""))
-    return str(getattr(kind, "name", kind)).lower().removesuffix("[pyarrow]")
 
 
 def _range(low: float, high: float) -> tuple[float, float]:
