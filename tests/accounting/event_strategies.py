@@ -6,7 +6,7 @@ from dp_accounting import dp_event
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from tacit.accounting import BoundedRangeDpEvent, EpsilonDeltaDpEvent
+from tacit.accounting import BoundedRangeDpEvent, EpsilonDeltaDpEvent, PoissonSampledGaussianDpEvent
 
 SLOW = settings(max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 """For claims that take a second to check: few examples, and none spent on making a counterexample small."""
@@ -29,7 +29,8 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "randomized response": st.builds(dp_event.RandomizedResponseDpEvent, _between(0.01, 1.0), st.integers(2, 20)),
     "zcdp": st.builds(dp_event.ZCDpEvent, _between(0.0, 2.0), _between(0.0, 0.1)),
     "repeat and select": st.builds(dp_event.RepeatAndSelectDpEvent, laplaces, _between(1.0, 50.0), _between(-0.9, 2.0)),
-    "poisson sampled": st.builds(
+    "poisson sampled": st.builds(PoissonSampledGaussianDpEvent, _between(0.001, 1.0), _between(1.0, 20.0)),
+    "poisson sampled, unsaid": st.builds(
         dp_event.PoissonSampledDpEvent, _between(0.001, 1.0), st.builds(dp_event.GaussianDpEvent, _between(0.5, 20.0))
     ),
     "sampled without replacement": st.builds(
@@ -44,8 +45,8 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 
 POINT_KINDS = ["laplace", "epsilon-delta", "bounded range", "discrete laplace", "randomized response",
                "repeat and select", "nothing"]  # fmt: skip
-RENYI_KINDS = [*POINT_KINDS, "gaussian", "zcdp", "sampled without replacement"]
-LOSS_KINDS = [*POINT_KINDS, "gaussian", "poisson sampled"]
+RENYI_KINDS = [*POINT_KINDS, "gaussian", "zcdp", "poisson sampled", "sampled without replacement"]
+LOSS_KINDS = [*POINT_KINDS, "gaussian", "poisson sampled", "sampled without replacement"]
 
 single = st.one_of(list(KINDS.values()))
 point_priced = st.one_of([KINDS[kind] for kind in POINT_KINDS])

@@ -1,5 +1,6 @@
-"""The two kinds of account: sums, and Renyi divergences of one order as a filter."""
+"""Two kinds of account: sums, and Renyi divergences of one order as a filter."""
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -132,19 +133,14 @@ def test_nothing_spent_is_nothing_converted() -> None:
     assert account.charge(EpsilonDeltaDpEvent(0.0), None) == Budget(0)
 
 
-def test_an_event_without_a_renyi_price_is_charged_at_a_checked_point() -> None:
-    """Poisson sampling enters a Renyi account at the point named for it, if it keeps that point."""
+def test_an_event_without_a_renyi_price_is_refused_at_any_claim() -> None:
+    """A claim does not make up for what an event does not say."""
     account = RenyiAccount.best(Budget(4.0, 1e-5))
-    event = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))
-    at = Budget(0.8, 1e-7)
-    assert account.charge(event, at) == account.charge(EpsilonDeltaDpEvent(0.8, 1e-7), None)
-    with pytest.raises(UnsupportedEvent, match=r"no Renyi bound.*at=Budget"):
-        account.charge(event, None)
-    with pytest.raises(InvalidParameter, match="does not keep"):
-        account.charge(event, Budget(0.1, 1e-9))
-    nonsense: Any = (0.8, 1e-7)
-    with pytest.raises(InvalidParameter):
-        account.charge(event, nonsense)
+    unsaid = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))
+    leaky = dp_event.RepeatAndSelectDpEvent(dp_event.GaussianDpEvent(1.0), 10.0, 0.0)
+    for event, at in itertools.product((unsaid, leaky), (None, Budget(4.0, 1e-6))):
+        with pytest.raises(UnsupportedEvent):
+            account.charge(event, at)
 
 
 def test_a_claim_is_not_needed_where_there_is_a_renyi_price() -> None:
@@ -177,7 +173,7 @@ def test_n_copies_cost_n_times_one_in_both_accounts(kind: str, data: st.DataObje
             once = account.charge(event, None)
         except UnsupportedEvent:
             assert isinstance(account, BasicAccount)
-            assert kind in ("gaussian", "zcdp", "sampled without replacement")
+            assert kind in ("gaussian", "zcdp", "poisson sampled", "sampled without replacement")
             continue
         assert account.charge(dp_event.SelfComposedDpEvent(event, count), None).epsilon == pytest.approx(
             (once * count).epsilon, rel=1e-12
@@ -237,12 +233,13 @@ def test_a_renyi_account_adds_up_as_dp_accounting_does(events: list[Any]) -> Non
     accountant = RdpAccountant([account.order])
     for event in events:
         accountant.compose(event)
-    assert total.epsilon == pytest.approx(float(accountant._rdp[0]), rel=1e-9, abs=1e-12)
+    # Laplace noise is priced for a grid: a shade more.
+    assert total.epsilon == pytest.approx(float(accountant._rdp[0]), rel=1e-5, abs=1e-12)
     assert total.exact_epsilon >= Fraction(float(accountant._rdp[0])) * (1 - Fraction(1, 10**9))
     theirs = accountant.get_epsilon(5e-7)
     assert account.spent(total).epsilon >= theirs * (1 - 1e-12)
     if theirs > 0.01:
-        assert account.spent(total).epsilon == pytest.approx(theirs, rel=1e-6, abs=1e-9)
+        assert account.spent(total).epsilon == pytest.approx(theirs, rel=1e-5, abs=1e-9)
 
 
 def test_accounts_say_what_amounts_are() -> None:

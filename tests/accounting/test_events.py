@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tacit.accounting import (
     BoundedRangeDpEvent,
     EpsilonDeltaDpEvent,
+    PoissonSampledGaussianDpEvent,
     cost,
     event_from_json,
     event_to_json,
@@ -150,7 +151,7 @@ def test_flattening_counts_every_repetition() -> None:
 
 
 def test_a_replacement_moves_a_sum_twice_as_far() -> None:
-    """Multipliers stated for add-or-remove-one neighbours halve, inside compositions and samples too."""
+    """Multipliers stated for add-or-remove-one neighbours halve, except in a sample, where they say what is needed."""
     for kind in (dp_event.GaussianDpEvent, dp_event.LaplaceDpEvent):
         assert from_add_or_remove_one(kind(3.0)) == kind(1.5)
     training = dp_event.ComposedDpEvent(
@@ -162,7 +163,7 @@ def test_a_replacement_moves_a_sum_twice_as_far() -> None:
     assert from_add_or_remove_one(training) == dp_event.ComposedDpEvent(
         [
             dp_event.NoOpDpEvent(),
-            dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(0.55)), 100),
+            dp_event.SelfComposedDpEvent(PoissonSampledGaussianDpEvent(0.01, 1.1), 100),
         ]
     )
 
@@ -192,6 +193,8 @@ def test_a_promise_that_becomes_empty_is_refused() -> None:
         dp_event.DiscreteLaplaceDpEvent(0.5, 1),
         dp_event.SampledWithoutReplacementDpEvent(10, 5, GAUSSIAN),
         dp_event.RepeatAndSelectDpEvent(LAPLACE, 10.0, 0.0),
+        dp_event.PoissonSampledDpEvent(0.1, LAPLACE),
+        PoissonSampledGaussianDpEvent(0.1, 1.0),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -208,7 +211,7 @@ def test_translated_training_costs_what_dp_accounting_says(probability: float, m
     step = dp_event.PoissonSampledDpEvent(probability, dp_event.GaussianDpEvent(multiplier))
     theirs = PLDAccountant(NeighboringRelation.REPLACE_ONE).compose(step, steps).get_epsilon(1e-6)
     ours = cost(from_add_or_remove_one(dp_event.SelfComposedDpEvent(step, steps)), delta=1e-6, method="pld")
-    assert ours.epsilon == pytest.approx(theirs, rel=1e-6, abs=1e-9)
+    assert ours.epsilon == pytest.approx(theirs, rel=1e-3, abs=1e-9)
     assert ours.epsilon >= theirs * (1 - 1e-9)
 
 

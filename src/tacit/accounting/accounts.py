@@ -1,53 +1,24 @@
-"""How a ledger adds up: two ways that stay valid when each event is chosen after seeing earlier answers.
+"""How a ledger adds up: three ways that stay valid when each event is chosen after seeing earlier answers.
 
 An account turns an event into an *amount* (a pair of exact fractions), amounts add up over a history, and
 the sum turns into what has been spent. Which account a ledger uses is fixed when the ledger is created.
 The argument for adaptively chosen events is in ledger.md.
 """
 
-import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
+from tacit.accounting.account import NEGLIGIBLE, Account, check_delta, tamed
 from tacit.accounting.analytic import rounded_down
 from tacit.accounting.compose import cost, renyi_to_epsilon, satisfies
 from tacit.accounting.events import Event, check_event, flatten
-from tacit.accounting.prices import renyi, renyi_of_point
+from tacit.accounting.gaussian_account import GaussianAccount
+from tacit.accounting.prices import renyi
 from tacit.budget import Budget, finite_number
-from tacit.errors import InvalidParameter, UnsupportedEvent
+from tacit.errors import InvalidParameter
 
-__all__ = ["Account", "BasicAccount", "RenyiAccount", "account_for"]
-
-_LARGEST_DENOMINATOR = 10**12
-_GRID = 10**40
-
-
-class Account(ABC):
-    """Turns events into amounts, and sums of amounts into what has been spent."""
-
-    budget: Budget
-
-    @abstractmethod
-    def charge(self, event: Event, at: Budget | None) -> Budget:
-        """Return the amount that an event costs; `at` is an (epsilon, delta) claimed for it, and checked."""
-
-    @abstractmethod
-    def spent(self, total: Budget) -> Budget:
-        """Return the (epsilon, delta) that a sum of amounts guarantees."""
-
-    @abstractmethod
-    def show(self, amount: Budget) -> str:
-        """Say what an amount is, for people."""
-
-    @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Return what has to be stored to build the account again with `account_for`."""
-
-    def fits(self, total: Budget) -> bool:
-        """Whether a sum of amounts is within the budget."""
-        return self.spent(total) <= self.budget
+__all__ = ["Account", "BasicAccount", "GaussianAccount", "RenyiAccount", "account_for"]
 
 
 @final
@@ -65,9 +36,9 @@ class BasicAccount(Account):
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the (epsilon, delta) to add."""
         if at is None:
-            return _tamed(cost(event, method="basic"))
+            return tamed(cost(event, method="basic"))
         _check_claim(event, at)
-        return _tamed(at)
+        return tamed(at)
 
     def spent(self, total: Budget) -> Budget:
         """Return the sum as it is."""
@@ -101,11 +72,7 @@ class RenyiAccount(Account):
         object.__setattr__(self, "order", order)
         if not 1.1 <= order <= 1e6:
             raise InvalidParameter(f"order must lie between 1.1 and 1e6, got {self.order!r}.")
-        if self.budget.is_pure:
-            raise InvalidParameter(
-                f"a 'renyi' account needs a budget with delta > 0, got {self.budget}. "
-                "Give a delta, or use accountant='basic'."
-            )
+        check_delta("renyi", self.budget)
         if renyi_to_epsilon(Fraction(0), order, self._conversion_delta) >= self.budget.exact_epsilon:
             raise InvalidParameter(
                 f"at order {order} the conversion alone costs more than {self.budget}. Leave the order out: "
@@ -118,29 +85,22 @@ class RenyiAccount(Account):
         if budget.is_pure:
             return cls(budget, 2.0)
         orders = [1.1 * 1.02**step for step in range(500)]
-        delta = rounded_down(budget.exact_delta / 2)
+        delta = rounded_down(budget.exact_delta / 2 * (1 - NEGLIGIBLE))
         return cls(budget, max(orders, key=lambda order: _room(budget, order, delta) / order))
 
     @property
     def _conversion_delta(self) -> float:
-        return rounded_down(self.budget.exact_delta / 2)
+        return rounded_down(self.budget.exact_delta / 2 * (1 - NEGLIGIBLE))
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the divergence to add, and the delta of events that come with one.
 
-        A claim `at` an (epsilon, delta) is used only for events that have no Renyi price of their own.
+        A claim `at` an (epsilon, delta) is not needed and changes nothing.
         """
         check_event(event)
         if at is not None and not isinstance(at, Budget):
             raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
-        try:
-            amounts = [renyi(part, self.order) * count for part, count in flatten(event)]
-        except UnsupportedEvent:
-            if at is None:
-                raise
-            _check_claim(event, at)
-            return _tamed(renyi_of_point(at, self.order))
-        return _tamed(sum(amounts, Budget(0)))
+        return tamed(sum((renyi(part, self.order) * count for part, count in flatten(event)), Budget(0)))
 
     def spent(self, total: Budget) -> Budget:
         """Convert the sum of divergences to epsilon; nothing spent is nothing converted."""
@@ -165,10 +125,12 @@ def account_for(budget: Budget, accountant: object, order: float | None = None) 
         raise InvalidParameter("a ledger needs a budget above zero, got none. Try Budget(1.0).")
     if accountant == "basic" and order is None:
         return BasicAccount(budget)
+    if accountant == "gaussian" and order is None:
+        return GaussianAccount(budget)
     if accountant == "renyi":
         return RenyiAccount.best(budget) if order is None else RenyiAccount(budget, order)
     raise InvalidParameter(
-        f"accountant must be 'basic' or 'renyi' (only the latter takes an order), got {accountant!r}, "
+        f"accountant must be 'basic', 'renyi' or 'gaussian' (only 'renyi' takes an order), got {accountant!r}, "
         f"order={order!r}. Accountants for lists fixed in advance ('advanced', 'pld') are in tacit.accounting.cost."
     )
 
@@ -183,14 +145,3 @@ def _check_claim(event: Event, at: Budget) -> None:
             f"the event does not keep the budget it is to be charged at ({at}). "
             "Add noise, or charge it at a larger epsilon or delta."
         )
-
-
-def _tamed(amount: Budget) -> Budget:
-    """Round fractions with endless denominators up, so that sums over years stay short."""
-    return Budget._amount(_short(amount.exact_epsilon), _short(amount.exact_delta))
-
-
-def _short(value: Fraction) -> Fraction:
-    if value.denominator <= _LARGEST_DENOMINATOR:
-        return value
-    return Fraction(math.ceil(value * _GRID), _GRID)

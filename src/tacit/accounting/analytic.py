@@ -16,7 +16,7 @@ from scipy.special import erfcx, ndtr
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 
-__all__ = ["gaussian_delta", "gaussian_shift", "rounded_down"]
+__all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_shift", "rounded_down"]
 
 _SMALLEST_SHIFT = 2.0**-60
 _TINY = 5e-324
@@ -64,6 +64,19 @@ def gaussian_shift(budget: Budget) -> float:
     if low == _SMALLEST_SHIFT:
         raise InvalidParameter(f"{budget} is too small to certify any Gaussian noise for. Raise epsilon or delta.")
     return low
+
+
+def gaussian_epsilon(delta: float, shift: float) -> float:
+    """Return the smallest epsilon, rounded up, at which Gaussian noise with this shift has at most this delta."""
+    if gaussian_delta(0.0, shift) <= delta:
+        return 0.0
+    low, high = 0.0, shift * (shift / 2 + 41)
+    while low < (middle := (low + high) / 2) < high:
+        if gaussian_delta(middle, shift) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def rounded_down(exact: Fraction) -> float:

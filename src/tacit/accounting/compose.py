@@ -4,7 +4,8 @@ Guarantee: `cost` returns an (epsilon, delta) that all the events together satis
 the others, provided the list was fixed in advance (for adaptively chosen events use a `Ledger`).
 Assumes: replace-one neighbours; every event is true of its mechanism.
 Reference: `basic` sums; `advanced` is Dwork, Rothblum and Vadhan 2010; `renyi` is Mironov 2017 with the
-conversion of Canonne, Kamath and Steinke 2020; `pld` composes privacy-loss distributions numerically.
+conversion of Canonne, Kamath and Steinke 2020; `pld` composes privacy-loss distributions numerically and pays
+for the errors of doing so (prices.md).
 """
 
 import math
@@ -13,11 +14,11 @@ from fractions import Fraction
 from typing import Literal
 
 from dp_accounting import dp_event
-from dp_accounting.pld.privacy_loss_distribution import identity
 
 from tacit.accounting.analytic import gaussian_delta, rounded_down
 from tacit.accounting.events import Event, check_event, flatten
-from tacit.accounting.prices import loss_distribution, point, renyi, rounded_up
+from tacit.accounting.losses import composed_losses
+from tacit.accounting.prices import point, renyi, rounded_up
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, UnsupportedEvent
 
@@ -126,10 +127,14 @@ def _renyi(parts: Parts, asked: Budget) -> Budget:
 
 def _pld(parts: Parts, asked: Budget) -> Budget:
     _spare(asked, Fraction(0))
-    composed = identity()
-    for event, count in parts:
-        composed = composed.compose(loss_distribution(event, count))
-    epsilon = composed.get_epsilon_for_delta(rounded_down(asked.exact_delta))
+    losses, error = composed_losses(parts)
+    spare = asked.exact_delta - Fraction(error)
+    if 2 * spare < asked.exact_delta:
+        raise InvalidParameter(
+            f"the loss distribution of these events can be computed to within {error:.1g} only: too much for "
+            f"delta={asked.delta}. Ask for a larger delta, or use method='renyi'."
+        )
+    epsilon = losses.get_epsilon_for_delta(rounded_down(spare))
     if not math.isfinite(epsilon):
         raise InvalidParameter(f"these events fail with a larger probability than delta={asked.delta}.")
     return Budget._amount(rounded_up(epsilon), asked.exact_delta)

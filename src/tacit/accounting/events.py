@@ -1,9 +1,10 @@
-"""What happened, in accounting's terms: dp_accounting's events, two that it lacks, and JSON for them all.
+"""What happened, in accounting's terms: dp_accounting's events, three that it lacks, and JSON for them all.
 
 A noise multiplier is always *noise scale / replace-one sensitivity*, because the ledger's neighbours are
 replace-one. Libraries that train with add-or-remove-one neighbours (Opacus, JAX-Privacy and
 TensorFlow-Privacy by default) state multipliers relative to a clipping norm that replacing a record can
-exceed twofold: pass their events through `from_add_or_remove_one` first.
+exceed twofold: pass their events through `from_add_or_remove_one` first. What each kind of event states is
+written down in docs/decisions/0002-events-and-neighbours.md.
 """
 
 import json
@@ -23,6 +24,7 @@ __all__ = [
     "BoundedRangeDpEvent",
     "EpsilonDeltaDpEvent",
     "Event",
+    "PoissonSampledGaussianDpEvent",
     "check_event",
     "event_from_json",
     "event_to_json",
@@ -49,6 +51,19 @@ class BoundedRangeDpEvent(dp_event.DpEvent):
     """
 
     epsilon: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class PoissonSampledGaussianDpEvent(dp_event.DpEvent):
+    """Gaussian noise on what was computed from a sample that each record enters by its own coin.
+
+    The multiplier is *noise scale / the most that one more record in the sample moves the value*, in L2 norm.
+    The replace-one sensitivity does not say that: a sum of values from 5 to 6 moves by 1 when a record is
+    replaced, and by 6 when it is left out of the sample.
+    """
+
+    sampling_probability: float
+    noise_multiplier: float
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,7 @@ _KNOWN: dict[str, type] = {
     for known in (
         EpsilonDeltaDpEvent,
         BoundedRangeDpEvent,
+        PoissonSampledGaussianDpEvent,
         dp_event.NoOpDpEvent,
         dp_event.GaussianDpEvent,
         dp_event.LaplaceDpEvent,
@@ -106,7 +122,7 @@ def check_event(event: Event, depth: int = 0) -> Event:
         raise InvalidParameter(f"an event may hold events within events, but not more than {_DEEPEST} deep.")
     if _KNOWN.get(kind) is not type(event):
         raise UnsupportedEvent(
-            f"{kind} is not an event that tacit can price; it prices {', '.join(_KNOWN)}. "
+            f"{kind} is not an event that tacit can price; it knows {', '.join(_KNOWN)}. "
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
     fields = _fields(event)
@@ -202,7 +218,7 @@ def from_add_or_remove_one(event: Event) -> Event:
     it for replace-one neighbours.
     Assumes: additive noise is calibrated to the largest contribution of one record, so that a replacement
     moves the sum at most twice as far.
-    Reference: replacing a record is removing one and adding one; group privacy for two.
+    Reference: replacing a record is removing one and adding one; group privacy for two; prices.md for samples.
     """
     check_event(event)
     if isinstance(event, dp_event.GaussianDpEvent | dp_event.LaplaceDpEvent):
@@ -211,8 +227,9 @@ def from_add_or_remove_one(event: Event) -> Event:
         return dp_event.ComposedDpEvent([from_add_or_remove_one(part) for part in event.events])
     if isinstance(event, dp_event.SelfComposedDpEvent):
         return dp_event.SelfComposedDpEvent(from_add_or_remove_one(event.event), event.count)
-    if isinstance(event, dp_event.PoissonSampledDpEvent):
-        return dp_event.PoissonSampledDpEvent(event.sampling_probability, from_add_or_remove_one(event.event))
+    if isinstance(event, dp_event.PoissonSampledDpEvent) and isinstance(event.event, dp_event.GaussianDpEvent):
+        # What one more record moves is what such a multiplier is relative to already.
+        return PoissonSampledGaussianDpEvent(event.sampling_probability, event.event.noise_multiplier)
     if isinstance(event, EpsilonDeltaDpEvent):
         delta = (1 + math.exp(min(event.epsilon, 700))) * event.delta * (1 + 2**-40)
         return check_event(EpsilonDeltaDpEvent(2 * event.epsilon, delta))

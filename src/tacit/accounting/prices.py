@@ -1,22 +1,28 @@
 """What one event costs: as a point (epsilon, delta), at a Renyi order, or as a privacy-loss distribution.
 
 Each kind of event has one row in the table at the end; a column it cannot answer soundly for replace-one
-neighbours is left out, never approximated from below. All numbers are rounded outward.
+neighbours is left out, never approximated from below. All numbers are rounded outward. The arguments are in
+prices.md and, for Laplace noise, in mechanisms/laplace.md.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
-from dp_accounting.rdp import RdpAccountant
 
-from tacit.accounting.events import BoundedRangeDpEvent, EpsilonDeltaDpEvent, Event, flatten
+from tacit.accounting.events import (
+    BoundedRangeDpEvent,
+    EpsilonDeltaDpEvent,
+    Event,
+    PoissonSampledGaussianDpEvent,
+    flatten,
+)
+from tacit.accounting.sampled import sampled_divergence
 from tacit.budget import Budget, exact_number
 from tacit.errors import InvalidParameter, UnsupportedEvent
 
@@ -27,6 +33,9 @@ _OUTWARD = 1 + 2.0**-40
 _LARGEST_LOSS = 50
 _LARGEST_SUM = 1000
 _MOST_COPIES = 10**6
+_FARTHEST = 1e3
+_COARSEST = 2.0**-20
+"""The grid of Laplace noise, over the sensitivity, is at most this."""
 
 
 def rounded_up(value: float) -> Fraction:
@@ -43,9 +52,19 @@ class _Prices:
     loss: Callable[[Any], pld.PrivacyLossDistribution] | None = None
 
 
+def _prices(event: Event) -> _Prices:
+    if isinstance(event, dp_event.PoissonSampledDpEvent):
+        raise UnsupportedEvent(
+            "PoissonSampledDpEvent does not say how far one more record in the sample moves the value. If its "
+            "multiplier is relative to that (libraries for add-or-remove-one neighbours), pass it through "
+            "from_add_or_remove_one; or state PoissonSampledGaussianDpEvent(sampling_probability, noise_multiplier)."
+        )
+    return _TABLE.get(type(event), _Prices())
+
+
 def point(event: Event) -> Budget:
     """Return an (epsilon, delta) at which the event holds, or refuse if it has a whole curve of them."""
-    prices = _TABLE.get(type(event), _Prices())
+    prices = _prices(event)
     if prices.point is None:
         raise UnsupportedEvent(
             f"{type(event).__name__} is private along a curve, not at one (epsilon, delta). "
@@ -56,13 +75,13 @@ def point(event: Event) -> Budget:
 
 def renyi(event: Event, order: float) -> Budget:
     """Return the Renyi divergence bound at the order (as epsilon) and the chance it fails (as delta)."""
-    prices = _TABLE.get(type(event), _Prices())
+    prices = _prices(event)
     if prices.renyi is not None:
         return Budget._amount(rounded_up(prices.renyi(event, order)), Fraction(0))
     if prices.point is None:
         raise UnsupportedEvent(
             f"there is no Renyi bound for {type(event).__name__} and replace-one neighbours. "
-            "Say at which (epsilon, delta) to charge it (at=Budget(...))."
+            "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
     return renyi_of_point(prices.point(event), order)
 
@@ -78,7 +97,7 @@ def loss_distribution(event: Event, count: int) -> pld.PrivacyLossDistribution:
     if isinstance(event, dp_event.GaussianDpEvent):
         # Gaussian releases are together one with less noise: no need to convolve.
         event, count = dp_event.GaussianDpEvent(event.noise_multiplier / math.sqrt(count) / _OUTWARD), 1
-    prices = _TABLE.get(type(event), _Prices())
+    prices = _prices(event)
     largest, usual = _losses_of_one(event, prices)
     if largest > _LARGEST_LOSS or usual * count > _LARGEST_SUM or count > _MOST_COPIES:
         raise InvalidParameter("the privacy-loss distribution of so many or so costly events is too large to compute.")
@@ -90,9 +109,9 @@ def _losses_of_one(event: Any, prices: _Prices) -> tuple[float, float]:
     """Estimate the largest loss of one event, and what one adds to the sum of many."""
     if isinstance(event, dp_event.GaussianDpEvent):
         return 1 / event.noise_multiplier, 1 / event.noise_multiplier
-    if isinstance(event, dp_event.PoissonSampledDpEvent):
-        shift = 1 / getattr(event.event, "noise_multiplier", 1.0)
-        return shift, (event.sampling_probability * shift) ** 2
+    if isinstance(event, PoissonSampledGaussianDpEvent | dp_event.SampledWithoutReplacementDpEvent):
+        probability, shift = _sample(event)
+        return 2 * shift, (2 * probability * shift) ** 2
     epsilon = prices.point(event).epsilon if prices.point is not None else 0.0
     return epsilon, epsilon
 
@@ -110,14 +129,15 @@ def _renyi_of_pure(epsilon: float, order: float) -> float:
 
 
 def _renyi_of_laplace(event: Any, order: float) -> float:
+    """Noise on a grid of 2^-20 of the sensitivity has a divergence larger by a factor of less than 1 + epsilon/2^20."""
     epsilon = 1 / event.noise_multiplier
     near = math.log(order / (2 * order - 1)) + (order - 1) * epsilon
     far = math.log((order - 1) / (2 * order - 1)) - order * epsilon
-    return _divergence(epsilon, order, near, far)
+    return _divergence(epsilon, order, near, far, 1 + epsilon * _COARSEST)
 
 
-def _divergence(epsilon: float, order: float, first: float, second: float) -> float:
-    """Return log(e^first + e^second)/(order - 1), rounded up, or a simpler bound where that is smaller.
+def _divergence(epsilon: float, order: float, first: float, second: float, factor: float = 1.0) -> float:
+    """Return factor log(e^first + e^second)/(order - 1), rounded up, or a simpler bound where that is smaller.
 
     Every epsilon-private mechanism has a divergence of at most order epsilon^2/2 (Bun and Steinke 2016), which
     is close for small epsilon, where the logarithm loses all its digits.
@@ -125,7 +145,7 @@ def _divergence(epsilon: float, order: float, first: float, second: float) -> fl
     high, low = max(first, second), min(first, second)
     logarithm = high + math.log1p(math.exp(low - high))
     rounding = (1 + abs(first) + abs(second) + order) * 2.0**-48
-    return min(order * epsilon * epsilon / 2, (max(0.0, logarithm) + rounding) / (order - 1), epsilon)
+    return min(order * epsilon * epsilon / 2, factor * (max(0.0, logarithm) + rounding) / (order - 1), epsilon)
 
 
 def _renyi_of_bounded_range(event: Any, order: float) -> float:
@@ -133,25 +153,28 @@ def _renyi_of_bounded_range(event: Any, order: float) -> float:
     return min(order * epsilon * epsilon / 8, _renyi_of_pure(epsilon, order) if epsilon else 0.0)
 
 
-def _renyi_by_library(event: Any, order: float) -> float:
-    try:
-        hash(event)
-    except TypeError:  # a composition inside, which holds a list
-        return _computed_by_library(event, order)
-    return _remembered_by_library(event, order)
-
-
-def _computed_by_library(event: Any, order: float) -> float:
-    accountant = RdpAccountant([order], NeighboringRelation.REPLACE_ONE)
-    if not accountant.supports(event):
+def _sample(event: Any) -> tuple[float, float]:
+    """Return the chance that a record is in the sample, and what it then moves, over the noise."""
+    if isinstance(event, PoissonSampledGaussianDpEvent):
+        return float(event.sampling_probability), 1 / event.noise_multiplier
+    parts = list(flatten(event.event))
+    if not all(isinstance(part, dp_event.GaussianDpEvent) for part, _ in parts):
         raise UnsupportedEvent(
             f"{type(event).__name__} is priced for Gaussian noise inside only. "
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
-    return float(accountant.compose(event)._rdp[0])  # the only way to read one order's divergence
+    shift = math.sqrt(math.fsum(count / part.noise_multiplier**2 for part, count in parts))
+    return event.sample_size / event.source_dataset_size, shift
 
 
-_remembered_by_library = lru_cache(maxsize=4096)(_computed_by_library)
+def _renyi_of_sample(event: Any, order: float) -> float:
+    probability, shift = _sample(event)
+    # Two records are as far apart as the sensitivity, or twice as far as one is from none.
+    apart = shift if isinstance(event, dp_event.SampledWithoutReplacementDpEvent) else 2 * shift
+    whole = order * apart * apart / 2
+    if probability == 1 or not shift or order * shift > _FARTHEST:
+        return whole
+    return min(whole, sampled_divergence(probability, shift, order))
 
 
 def _point_of_randomized_response(event: Any) -> Budget:
@@ -169,14 +192,16 @@ def _point_of_repetition(event: Any) -> Budget:
     return inner * (2 + exact_number("shape", event.shape))
 
 
-def _loss_of_poisson_sampled(event: Any) -> pld.PrivacyLossDistribution:
-    if not isinstance(event.event, dp_event.GaussianDpEvent):
-        raise UnsupportedEvent("Poisson sampling is priced for Gaussian noise inside only.")
-    # This library's multiplier is relative to one record's norm, of which a replacement moves two.
+def _loss_of_sample(event: Any) -> pld.PrivacyLossDistribution:
+    """Return the losses of (1-q) N(0, 1) + q N(s, 1) against (1-q) N(0, 1) + q N(-s, 1), the worst pair (prices.md)."""
+    probability, shift = _sample(event)
+    if not shift:
+        return pld.identity()
+    multiplier = 1 / shift / _OUTWARD
+    if probability >= 0.5 and isinstance(event, dp_event.SampledWithoutReplacementDpEvent):
+        return pld.from_gaussian_mechanism(multiplier)
     return pld.from_gaussian_mechanism(
-        2 * event.event.noise_multiplier,
-        sampling_prob=event.sampling_probability,
-        neighboring_relation=NeighboringRelation.REPLACE_ONE,
+        multiplier, sampling_prob=probability, neighboring_relation=NeighboringRelation.REPLACE_ONE
     )
 
 
@@ -191,7 +216,7 @@ _TABLE: dict[type, _Prices] = {
     dp_event.LaplaceDpEvent: _Prices(
         point=lambda e: Budget._amount(1 / exact_number("", e.noise_multiplier), Fraction(0)),
         renyi=_renyi_of_laplace,
-        loss=lambda e: pld.from_laplace_mechanism(e.noise_multiplier),
+        loss=lambda e: pld.from_laplace_mechanism(e.noise_multiplier / (1 + _COARSEST / e.noise_multiplier) / _OUTWARD),
     ),
     dp_event.DiscreteLaplaceDpEvent: _Prices(
         point=lambda e: Budget._amount(exact_number("", e.noise_parameter) * e.sensitivity, Fraction(0)),
@@ -204,6 +229,6 @@ _TABLE: dict[type, _Prices] = {
         loss=lambda e: pld.from_gaussian_mechanism(e.noise_multiplier),
     ),
     dp_event.ZCDpEvent: _Prices(renyi=lambda e, order: e.xi + e.rho * order),
-    dp_event.SampledWithoutReplacementDpEvent: _Prices(renyi=_renyi_by_library),
-    dp_event.PoissonSampledDpEvent: _Prices(loss=_loss_of_poisson_sampled),
+    dp_event.SampledWithoutReplacementDpEvent: _Prices(renyi=_renyi_of_sample, loss=_loss_of_sample),
+    PoissonSampledGaussianDpEvent: _Prices(renyi=_renyi_of_sample, loss=_loss_of_sample),
 }

@@ -15,12 +15,14 @@ from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, checked_confidence
-from tacit.noise import Integers, Source, gaussian_error, power_of_two_below
+from tacit.noise import NEGLECTED, Integers, Source, gaussian_error, power_of_two_below
 
 __all__ = ["Gaussian", "Multipliers"]
 
 _LARGEST_SHIFT = 20.0
 _ROUNDING = 1 + 2.0**-45
+_SPARE = Fraction(1, 2**30)
+"""The part of delta that pays for the events that the error bounds leave out."""
 
 
 @final
@@ -44,7 +46,13 @@ class Multipliers:
         promised = _ROUNDING / min(gaussian_shift(_inside(budget, 0.0)), _LARGEST_SHIFT)
         own = float(share or Fraction(1, releases))
         square = promised**-2 * own
-        if 44 * error > square or budget.exact_epsilon <= 4 * releases * error:
+        exceptions = 2 * releases * Fraction(NEGLECTED)
+        if (
+            44 * error > square
+            or budget.exact_epsilon <= 4 * releases * error
+            or releases * error > 1
+            or exceptions > budget.exact_delta * _SPARE
+        ):
             raise InvalidParameter(
                 f"{budget} is too small to certify for {releases} x {dimension} numbers at once. Release fewer."
             )
@@ -65,7 +73,7 @@ class Multipliers:
 
 def _inside(budget: Budget, error: float) -> Budget:
     """Return the budget less what a relative error of all probabilities, and the neglected events, may cost."""
-    delta = budget.exact_delta * Fraction(1 - 2.0**-30) / (1 + 2 * Fraction(error))
+    delta = budget.exact_delta * (1 - _SPARE) / (1 + 2 * Fraction(error))
     return Budget._amount(budget.exact_epsilon - 2 * Fraction(error), delta)
 
 
