@@ -12,7 +12,7 @@ import operator
 import sys
 import warnings
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn, cast
 
@@ -31,16 +31,18 @@ _WAYS = ("to_pylist", "to_list", "rows", "tolist")
 """How columns and tables of Arrow, pandas and polars list their cells without making one type of them."""
 
 _LONGEST_EXPONENT = 400
+_DIGITS = Context(prec=1000, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+"""Decimals are read to so many digits: what is left out is far below any grid."""
 
 
-def numbers(what: str, value: object, shape: tuple[int, ...]) -> NDArray[Any]:
+def numbers(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a value of a public shape: an array of float64 where they hold it exactly, of fractions otherwise."""
-    if isinstance(value, np.ma.MaskedArray):
+    if issubclass(type(value), np.ma.MaskedArray):
         value = np.where(np.ma.getmaskarray(value), np.array(None), np.ma.getdata(value).astype(object))
-    if isinstance(value, np.ndarray):
+    if issubclass(type(value), np.ndarray):
         array = np.asarray(value)
         return _from_array(array) if array.shape == shape else _refused(what, shape)
-    if not shape and _is_container(value):
+    if not shape and _has_cells(value):
         _refused(what, shape)
     cells = list(_cells(what, value, shape, shape))
     if set(map(type, cells)) <= {float}:
@@ -60,8 +62,12 @@ def exact(cell: object) -> Fraction:
 
 
 def in_units(number: Fraction, grid: float) -> int:
-    """Return the multiple of the grid that is nearest to a number, counted in grid units."""
-    return round(number / Fraction(grid))
+    """Return the multiple of the grid that is nearest to a number, counted in grid units; the even one of two."""
+    above, below = grid.as_integer_ratio()
+    divisor = number.denominator * above
+    # `round(number / grid)` would look for common factors first, which takes long in long fractions.
+    whole, rest = divmod(number.numerator * below, divisor)
+    return whole + (2 * rest > divisor or (2 * rest == divisor and whole % 2))
 
 
 def add_exactly(value: NDArray[Any], noise: Integers, grid: float) -> NDArray[np.float64]:
@@ -76,17 +82,20 @@ def add_exactly(value: NDArray[Any], noise: Integers, grid: float) -> NDArray[np
     )
 
 
-def listed(value: object) -> list[Any] | None:
+def listed(value: Any) -> list[Any] | None:
     """Return the cells, or rows, of a list, an array or a column in memory; None for anything else."""
-    if isinstance(value, list | tuple):
+    kind = type(value)
+    if issubclass(kind, np.generic):
+        return None
+    if issubclass(kind, list | tuple):
         return list(value)
-    if isinstance(value, np.ndarray):
-        return list(value) if value.ndim else None
-    way = next((getattr(value, name) for name in _WAYS if hasattr(value, name)), None)
-    if way is not None and not isinstance(value, np.generic):
+    if issubclass(kind, np.ndarray):
+        return list(value) if np.ndim(value) else None
+    way = next((getattr(value, name) for name in _WAYS if hasattr(kind, name)), None)
+    if way is not None:
         read = way()
         return read if isinstance(read, list) else None
-    return list(np.asarray(value, dtype=object)) if hasattr(value, "__array__") and np.ndim(value) else None
+    return list(np.asarray(value, dtype=object)) if hasattr(kind, "__array__") and np.ndim(value) else None
 
 
 def _from_array(array: NDArray[Any]) -> NDArray[Any]:
@@ -103,15 +112,18 @@ def _fractions(cells: list[object], shape: tuple[int, ...]) -> NDArray[Any]:
     return np.fromiter(map(exact, cells), dtype=object, count=len(cells)).reshape(shape)
 
 
-def _is_container(value: object) -> bool:
-    sized = hasattr(value, "__len__") and not isinstance(value, str | bytes)
-    return (sized and getattr(value, "shape", None) != ()) or isinstance(value, Iterator) or callable(value)
+def _has_cells(value: object) -> bool:
+    """Whether something is a container, by its type: an object may answer to `isinstance` as it likes, or fail."""
+    kind = type(value)
+    if issubclass(kind, str | bytes) or not hasattr(kind, "__len__"):
+        return hasattr(kind, "__next__") or callable(value)
+    return getattr(value, "shape", None) != ()
 
 
 def _cells(what: str, value: object, shape: tuple[int, ...], whole: tuple[int, ...]) -> Iterator[object]:
     """Yield the cells of nested lists, row by row."""
     if not shape:
-        yield _refused(what, whole) if isinstance(value, list | tuple) else value
+        yield _refused(what, whole) if issubclass(type(value), list | tuple) else value
         return
     rows = listed(value)
     if rows is None or len(rows) != shape[0]:
@@ -138,8 +150,9 @@ def _number(cell: object) -> int | float | Fraction:
         return cast(Fraction, cell)
     if kind is Decimal:
         return _decimal_number(cast(Decimal, cell))
-    if isinstance(cell, np.ndarray):
-        return _number(np.asarray(cell)[()]) if cell.ndim == 0 else 0
+    if issubclass(kind, np.ndarray):
+        array = np.asarray(cell)
+        return _number(array[()]) if array.ndim == 0 else 0
     return _asked_number(cell)
 
 
@@ -168,4 +181,4 @@ def _decimal_number(cell: Decimal) -> float | Fraction:
         return 0.0
     if cell.is_infinite() or cell.adjusted() > _LONGEST_EXPONENT:
         return math.copysign(math.inf, cell)
-    return Fraction(cell) if cell.adjusted() >= -_LONGEST_EXPONENT else 0.0
+    return Fraction(_DIGITS.plus(cell)) if cell.adjusted() >= -_LONGEST_EXPONENT else 0.0
