@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dp_accounting import dp_event
 
-from tacit.accounting import BoundedRangeDpEvent, EpsilonDeltaDpEvent, Ledger
+from tacit.accounting import BoundedRangeDpEvent, EpsilonDeltaDpEvent, Ledger, PoissonSampledGaussianDpEvent
 from tacit.budget import Budget
 from tacit.errors import (
     BudgetExceeded,
@@ -152,7 +152,7 @@ def test_a_gaussian_is_charged_at_the_point_named_for_it(ledger: Ledger) -> None
         BoundedRangeDpEvent(0.3),
         dp_event.SelfComposedDpEvent(dp_event.RandomizedResponseDpEvent(0.9, 2), 3),
         dp_event.NoOpDpEvent(),
-        dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(5.0)),
+        PoissonSampledGaussianDpEvent(0.01, 10.0),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -160,7 +160,7 @@ def test_the_price_is_what_a_spend_then_adds(tmp_path: Path, accountant: Any, ev
     """A price asked before equals the rise in what is spent after, and asking changes nothing."""
     file = tmp_path / "ledger.db"
     ledger = Ledger.create(f"sqlite:///{file}", name="a", budget=Budget(5, 1e-5), accountant=accountant)
-    at = Budget(0.2, 1e-7) if isinstance(event, dp_event.PoissonSampledDpEvent) else None
+    at = Budget(0.2, 1e-7) if isinstance(event, PoissonSampledGaussianDpEvent) else None
     for _ in range(3):
         before, content = ledger.spent, file.read_bytes()
         price = ledger.price(event, at=at)
@@ -299,10 +299,10 @@ def test_an_unprintable_name_is_refused(tmp_path: Path, name: Any) -> None:
         ({"budget": Budget(0)}, "above zero"),
         ({"budget": Budget(1) * 10**7}, "epsilon must lie"),
         ({"budget": Budget(0.5, 0.5) * 4}, "delta must be"),
-        ({"budget": Budget(1.0), "accountant": "pld"}, "'basic' or 'renyi'"),
-        ({"budget": Budget(1.0), "accountant": None}, "'basic' or 'renyi'"),
-        ({"budget": Budget(1.0), "accountant": ["basic"]}, "'basic' or 'renyi'"),
-        ({"budget": Budget(1.0), "order": 8.0}, "only the latter takes an order"),
+        ({"budget": Budget(1.0), "accountant": "pld"}, "'renyi' or 'gaussian'"),
+        ({"budget": Budget(1.0), "accountant": None}, "'renyi' or 'gaussian'"),
+        ({"budget": Budget(1.0), "accountant": ["basic"]}, "'renyi' or 'gaussian'"),
+        ({"budget": Budget(1.0), "order": 8.0}, "only 'renyi' takes an order"),
         ({"budget": Budget(1.0), "accountant": "renyi"}, "needs a budget with delta > 0"),
     ],
 )
