@@ -1,6 +1,7 @@
 """Linear classifiers with scikit-learn manners."""
 
 import math
+from abc import abstractmethod
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, Self, final
@@ -16,7 +17,7 @@ from tacit.budget import finite_number
 from tacit.data.labels import checked_classes, column, label, places
 from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.defaults import Kind
-from tacit.erm.fitting import Fitted, fit_linear, known_norm, needed_budget, private_rows, validated
+from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
 from tacit.erm.loss import Array, Loss
 from tacit.erm.losses import Hinge, HuberHinge, Logistic
 from tacit.erm.softmax import Softmax
@@ -41,7 +42,18 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ledger: Ledger | None
     random_state: object
 
-    def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> Self:
+    @abstractmethod
+    def _learn(self, X: Any, y: Any) -> None:
+        """Set the fitted attributes, one after the other."""
+
+    @np.errstate(all="ignore")
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model, charging the ledger once."""
+        fresh = unfitted(self)
+        fresh._learn(X, y)
+        return adopt(self, fresh)
+
+    def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         data, labels = validated(self, X, y=y, order="C")
@@ -61,16 +73,13 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             assumed={"classes": assumed},
         )
-        return self._keep(fitted, classes)
-
-    def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> Self:
         self.classes_ = classes
         self.coef_ = fitted.weights
         self.intercept_ = fitted.intercepts
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
-        return self
 
+    @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> Array:
         """Return the score of every row (and class, if there are more than two)."""
         check_is_fitted(self)
@@ -141,15 +150,12 @@ class PrivateLogisticRegression(_LinearClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model, charging the ledger once."""
+    def _learn(self, X: Any, y: Any) -> None:
         private = self.epsilon != np.inf
         self._fit(X, y, Logistic(MARGIN if private else 0.0), Softmax)
         clipped = self.perturbation == "gradient" or (self.perturbation == "auto" and self.delta > 0)
         joint = ClippedSoftmax.anchor if clipped else 0.0
         self.margin_ = (MARGIN if len(self.classes_) == 2 else joint) if private else 0.0
-        return self
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row.
@@ -208,15 +214,13 @@ class PrivateLinearSVC(_LinearClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model, charging the ledger once."""
+    def _learn(self, X: Any, y: Any) -> None:
         if self.loss not in ("huber", "hinge"):
             raise InvalidParameter(f"loss must be 'huber' or 'hinge', got {self.loss!r}.")
-        if not 1e-6 <= finite_number("width", self.width) <= 1e6:
+        width = finite_number("width", self.width)
+        if not 1e-6 <= width <= 1e6:
             raise InvalidParameter(f"width must lie between 1e-6 and 1e6, got {self.width!r}.")
-        loss = HuberHinge(self.width) if self.loss == "huber" else Hinge()
-        return self._fit(X, y, loss, None)
+        self._fit(X, y, HuberHinge(width) if self.loss == "huber" else Hinge(), None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

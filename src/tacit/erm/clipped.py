@@ -7,6 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.budget import finite_number
 from tacit.erm.loss import UNIT_ROUNDOFF, Array, Loss
 from tacit.erm.softmax import Softmax
 
@@ -28,6 +29,9 @@ class ClippedSoftmax(Loss):
     anchor: float = 2.0
     lipschitz: ClassVar[float] = 1.0
     one_sided: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "anchor", finite_number("anchor", self.anchor))
 
     @property
     def smoothness(self) -> float:

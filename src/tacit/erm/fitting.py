@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from numbers import Real
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
@@ -24,6 +26,7 @@ from tacit.release import Release, release
 
 __all__ = [
     "Fitted",
+    "adopt",
     "fit_linear",
     "known_norm",
     "needed_budget",
@@ -31,6 +34,7 @@ __all__ = [
     "private_rows",
     "refuse_ledger",
     "split",
+    "unfitted",
     "validated",
 ]
 
@@ -38,6 +42,9 @@ _LARGEST_ENTRY = 1e100
 
 INTERCEPT = 0.25
 """The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
+
+
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 @final
@@ -51,13 +58,31 @@ class Fitted:
     release: Release[Array]
 
 
+def unfitted(estimator: Estimator) -> Estimator:
+    """Return the estimator as it was before any fit: its parameters, and none of the attributes that end with "_"."""
+    fresh = object.__new__(type(estimator))
+    fresh.__dict__ = {
+        name: value for name, value in vars(estimator).items() if name.startswith("_") or not name.endswith("_")
+    }
+    return fresh
+
+
+def adopt(estimator: Estimator, fitted: Estimator) -> Estimator:
+    """Make the estimator what its fitted twin is, in one assignment.
+
+    An interrupt leaves the former model or none, never one whose `release_` speaks of another coefficient.
+    """
+    estimator.__dict__ = fitted.__dict__
+    return estimator
+
+
 def needed_budget(epsilon: object, delta: object) -> Budget | None:
     """Return the budget; None stands for an infinite epsilon, which is no privacy at all."""
     if epsilon is None:
         raise InvalidParameter(
             "epsilon is missing: how much privacy a release costs is yours to say. Usual values lie between 0.1 and 10."
         )
-    if isinstance(epsilon, float) and epsilon == math.inf:
+    if isinstance(epsilon, Real) and epsilon == math.inf:
         return None
     budget = Budget(epsilon, delta)  # type: ignore[arg-type]
     if not budget.exact_epsilon:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.erm.classification import known_classes
 from tacit.erm.defaults import Kind
-from tacit.erm.fitting import fit_linear, known_norm, needed_budget, private_rows, validated
+from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
 from tacit.erm.loss import Array, PointwiseLoss
 from tacit.erm.loss_check import check_loss
 from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic
@@ -62,6 +62,11 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Check the loss, then fit the model, charging the ledger once."""
+        fresh = unfitted(self)
+        fresh._learn(X, y)
+        return adopt(self, fresh)
+
+    def _learn(self, X: Any, y: Any) -> None:
         loss = _usable(self.loss)
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
@@ -91,8 +96,8 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         self.intercept_ = float(fitted.intercepts[0])
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
-        return self
 
+    @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> Array:
         """Return the score of every row."""
         check_is_fitted(self)

@@ -10,7 +10,7 @@ from dp_accounting.dp_event import GaussianDpEvent
 
 from tacit import noise
 from tacit.accounting.events import Event
-from tacit.budget import Budget
+from tacit.budget import Budget, finite_number
 from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.exact import Point
 from tacit.erm.loss import UNIT_ROUNDOFF, Array, Loss
@@ -44,6 +44,7 @@ class GradientPerturbation(Perturbation):
     asked: float
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
         if self.budget.is_pure:
             raise InvalidParameter("gradient perturbation needs delta > 0. Use perturbation='objective' for delta = 0.")
         self.setting.require_bounded()

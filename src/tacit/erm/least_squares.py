@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from tacit.accounting.events import Event
-from tacit.budget import Budget
+from tacit.budget import Budget, finite_number
 from tacit.erm.crew import crew
 from tacit.erm.loss import UNIT_ROUNDOFF, Array
 from tacit.erm.rows import Rows
@@ -61,6 +61,7 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Array], Statistics]):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
+        object.__setattr__(self, "norm", finite_number("norm", self.norm))
         if self.dimension > _LARGEST_DIMENSION:
             raise InvalidParameter(
                 f"{self.dimension} features are too many for sufficient statistics. Use perturbation='output'."

@@ -6,6 +6,7 @@ because its author means something else than what would be minimised.
 """
 
 import math
+from numbers import Real
 
 import numpy as np
 
@@ -39,10 +40,15 @@ def check_loss(loss: PointwiseLoss) -> None:
 def _check_constants(loss: PointwiseLoss) -> None:
     """Refuse constants that are no constants."""
     _require(loss, loss.kind in ("margin", "residual"), "kind must be 'margin' or 'residual'")
-    _require(loss, 0 < loss.lipschitz < math.inf, "lipschitz must be positive and finite")
-    _require(loss, loss.smoothness > 0, "smoothness must be positive (infinite for a corner)")
-    _require(loss, math.isfinite(loss.anchor), "anchor must be finite")
-    _require(loss, loss.largest_target > 0, "largest_target must be positive")
+    _require(loss, _is_positive(loss.lipschitz), "lipschitz must be positive and finite")
+    corner = isinstance(loss.smoothness, float) and loss.smoothness == math.inf
+    _require(loss, corner or _is_positive(loss.smoothness), "smoothness must be positive (infinite for a corner)")
+    _require(loss, loss.anchor == 0 or _is_positive(abs(loss.anchor)), "anchor must be finite")
+    _require(loss, _is_positive(loss.largest_target), "largest_target must be positive and finite")
+
+
+def _is_positive(number: object) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool) and 0 < float(number) < math.inf
 
 
 def _check_slope(loss: PointwiseLoss, t: Array, value: Array, slope: Array) -> None:

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.budget import finite_number
 from tacit.erm.loss import UNIT_ROUNDOFF, Array, PointwiseLoss
 from tacit.errors import InvalidParameter
 
@@ -40,7 +41,8 @@ class Logistic(PointwiseLoss):
     one_sided: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.anchor, int | float) and 0 <= self.anchor <= 100):
+        object.__setattr__(self, "anchor", finite_number("anchor", self.anchor))
+        if not 0 <= self.anchor <= 100:
             raise InvalidParameter(f"anchor must be a number from 0 to 100, got {self.anchor!r}.")
 
     def value(self, t: Array) -> Array:
@@ -86,7 +88,7 @@ class HuberHinge(PointwiseLoss):
     anchor = 1.0
 
     def __post_init__(self) -> None:
-        _require_positive("width", self.width)
+        object.__setattr__(self, "width", _positive("width", self.width))
 
     @property
     def smoothness(self) -> float:
@@ -160,8 +162,8 @@ class Squared(PointwiseLoss):
     one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _require_positive("target_bound", self.target_bound)
-        _require_positive("prediction_bound", self.prediction_bound)
+        object.__setattr__(self, "target_bound", _positive("target_bound", self.target_bound))
+        object.__setattr__(self, "prediction_bound", _positive("prediction_bound", self.prediction_bound))
 
     @property
     def largest_target(self) -> float:
@@ -219,8 +221,8 @@ class HuberRegression(PointwiseLoss):
     one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _require_positive("width", self.width)
-        _require_positive("target_bound", self.target_bound)
+        object.__setattr__(self, "width", _positive("width", self.width))
+        object.__setattr__(self, "target_bound", _positive("target_bound", self.target_bound))
 
     @property
     def largest_target(self) -> float:
@@ -254,7 +256,9 @@ class HuberRegression(PointwiseLoss):
         return self.width
 
 
-def _require_positive(name: str, value: float) -> None:
-    """Refuse a declared constant that is not a positive finite number."""
-    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf):
+def _positive(name: str, value: object) -> float:
+    """Return a declared constant as a float; refuse one that is not positive and finite."""
+    number = finite_number(name, value)
+    if not number > 0:
         raise InvalidParameter(f"{name} must be a positive finite number, got {value!r}.")
+    return number

@@ -38,7 +38,7 @@ def solve_many(objective: Objective, linears: Array, tolerance: float) -> list[S
         return []
     largest = max(draws, key=lambda draw: float(np.linalg.norm(draw)))
     check_tolerance(objective.with_linear(largest), tolerance)
-    if isinstance(objective.loss, Hinge):
+    if type(objective.loss) is Hinge:
         return [solve(objective.with_linear(draw), tolerance) for draw in draws]
     with objective.crew(len(draws)) as workers:
         centre, model = _centre(objective.with_linear(draws.mean(axis=0)), workers, tolerance)

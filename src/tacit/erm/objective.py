@@ -1,6 +1,5 @@
 """Regularised empirical risk: J(w) = mean loss + (alpha/2)|w|^2 + b.w/n over clipped rows."""
 
-import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Self, final
@@ -8,6 +7,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.budget import finite_number
 from tacit.erm.crew import Bounds, Crew, crew
 from tacit.erm.exact import Point
 from tacit.erm.loss import Array, Loss
@@ -39,7 +39,8 @@ class Objective:
                 f"There must be one target for each of {self.rows.count} rows, got shape {prepared.shape}."
             )
         object.__setattr__(self, "targets", prepared)
-        if not 0 < self.alpha < math.inf:
+        object.__setattr__(self, "alpha", finite_number("alpha", self.alpha))
+        if not self.alpha > 0:
             raise InvalidParameter(f"alpha must be a positive finite number, got {self.alpha!r}.")
         if self.linear is not None:
             object.__setattr__(self, "linear", self.checked(self.linear))

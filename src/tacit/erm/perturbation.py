@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget
+from tacit.budget import Budget, finite_number
 from tacit.erm.calibration import Tilt, gaussian_tilt, pure_tilt
 from tacit.erm.loss import Array
 from tacit.erm.losses import Hinge
@@ -74,6 +74,7 @@ class OutputPerturbation(Perturbation):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
+        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
         self.setting.require_bounded(self.asked)
         self.setting.require_solvable(self.asked)
 
@@ -104,7 +105,7 @@ class OutputPerturbation(Perturbation):
         return near + _spreading_error(self.setting, coefficient_bound(objective) + near)
 
     def _tolerance(self, objective: Objective) -> float:
-        return _tolerance(objective, 1e-3 if isinstance(self.setting.loss, Hinge) else 1e-5)
+        return _tolerance(objective, 1e-3 if type(self.setting.loss) is Hinge else 1e-5)
 
     def _law(self, radius: float) -> AdditiveNoise:
         """The noise for solutions within a radius of the exact one, on the free coordinates."""
@@ -135,6 +136,7 @@ class ObjectivePerturbation(Perturbation):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
+        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
         self.setting.require_bounded()
         if math.isinf(self.setting.loss.smoothness):
             raise InvalidParameter(

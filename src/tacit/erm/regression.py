@@ -13,12 +13,13 @@ from tacit.budget import Budget, finite_number
 from tacit.erm.defaults import checked_alpha, is_auto
 from tacit.erm.fitting import (
     Fitted,
+    adopt,
     fit_linear,
     known_norm,
     needed_budget,
-    numeric_targets,
     private_rows,
     split,
+    unfitted,
     validated,
 )
 from tacit.erm.least_squares import StatisticsPerturbation
@@ -79,19 +80,23 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
+        fresh = unfitted(self)
+        fresh._learn(X, y)
+        return adopt(self, fresh)
+
+    def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         low, high = _known_range(self.target_range)
         data, values = validated(self, X, y=y, order="C", y_numeric=True)
         middle, reach = low + (high - low) / 2, (high - low) / 2
-        targets = np.clip((numeric_targets(values) - middle) / reach, -1.0, 1.0)
+        targets = np.clip((values - middle) / reach, -1.0, 1.0)
         rows = private_rows(data, norm, self.fit_intercept, X)
         fitted = self._fitted(rows, targets, budget)
         self.coef_ = fitted.weights[0] * reach
         self.intercept_ = float(fitted.intercepts[0] * reach + middle)
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
-        return self
 
     def _fitted(self, rows: Rows, targets: Array, budget: Budget | None) -> Fitted:
         way = self.perturbation
@@ -132,6 +137,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         )
         return split(rows, found.map(lambda noisy: noisy.solve(alpha * rows.count)), alpha)
 
+    @np.errstate(all="ignore")
     def predict(self, X: Any) -> Array:
         """Return the predicted target of every row."""
         check_is_fitted(self)

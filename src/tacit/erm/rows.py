@@ -11,6 +11,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.budget import finite_number
 from tacit.erm.block import Block
 from tacit.erm.crew import Bounds, crew
 from tacit.erm.loss import UNIT_ROUNDOFF, Array
@@ -40,6 +41,8 @@ class Rows:
     @classmethod
     def clipped(cls, data: object, norm: float, constant: float | None = None) -> Self:
         """Scale rows that are longer than `norm` down to it; end every row with `constant` if given."""
+        norm = finite_number("norm", norm)
+        constant = None if constant is None else finite_number("constant", constant)
         if not 0 < norm < _LARGEST:
             raise InvalidParameter(f"norm must be a positive finite number, got {norm!r}.")
         matrix = as_matrix(data)
@@ -54,6 +57,7 @@ class Rows:
     @classmethod
     def measured(cls, data: object, constant: float | None = None, scale: object = None) -> Self:
         """Take rows as they are (times `scale` when given) and measure the longest."""
+        constant = None if constant is None else finite_number("constant", constant)
         matrix = as_matrix(data)
         lengths = _lengths(matrix)
         if scale is None:

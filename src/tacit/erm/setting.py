@@ -1,9 +1,11 @@
 """What is public about a learning problem before any record is touched."""
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import final
 
+from tacit.budget import finite_number
 from tacit.erm.loss import Loss
 from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic, Squared
 from tacit.erm.objective import Objective
@@ -33,6 +35,9 @@ class Setting:
     loss: Loss
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "count", operator.index(self.count))
+        object.__setattr__(self, "dimension", operator.index(self.dimension))
+        object.__setattr__(self, "norm", finite_number("norm", self.norm))
         if type(self.loss) not in _PROVEN:
             raise InvalidParameter(
                 f"{type(self.loss).__name__} is not a loss of this library, whose constants are proved. "

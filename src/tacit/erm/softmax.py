@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar, final
 
 import numpy as np
@@ -28,8 +29,9 @@ class Softmax(Loss):
     one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.classes, int) or self.classes < 2:
+        if isinstance(self.classes, bool) or not isinstance(self.classes, Integral) or self.classes < 2:
             raise InvalidParameter(f"classes must be an integer of at least 2, got {self.classes!r}.")
+        object.__setattr__(self, "classes", int(self.classes))
 
     @property
     def outputs(self) -> int:

@@ -49,16 +49,16 @@ def solve(objective: Objective, tolerance: float, start: Array | None = None) ->
     Reference: strong convexity gives |w - w*| <= |grad J(w)| / alpha.
 
     A tolerance below `smallest_tolerance(objective)` is refused up front. Whether that happens depends on
-    public quantities and the linear term, never on the records. How many passes it takes at most does, too
-    (perturbation.md, "It returns"). Noise has to be calibrated to tolerance/alpha,
-    which is public; the distance itself depends on the records.
+    public quantities and the linear term, never on the records; so does the largest number of passes that a
+    solution can take (perturbation.md, "It returns"). Noise has to be calibrated to tolerance/alpha, which is public;
+    the distance itself depends on the records.
     """
     check_tolerance(objective, tolerance)
     point = Point(np.zeros(objective.shape) if start is None else objective.checked(start))
     # The part kept back is for the remainder, which the distance includes.
     aim = 0.75 * tolerance
     with objective.crew() as workers:
-        if isinstance(objective.loss, Hinge):
+        if type(objective.loss) is Hinge:
             return _from_gap(objective, *descend_hinge(objective, workers, point, aim))
         landscape = Smooth(objective, workers)
         if start is None:
@@ -70,7 +70,7 @@ def solve(objective: Objective, tolerance: float, start: Array | None = None) ->
 
 def smallest_tolerance(objective: Objective) -> float:
     """Return the smallest tolerance that every data set with these public quantities can be solved to."""
-    if isinstance(objective.loss, Hinge):
+    if type(objective.loss) is Hinge:
         return smallest_hinge_tolerance(objective)
     size = coefficient_bound(objective)
     finest = Rounding(objective).error(size, FEWEST_ROWS, True)
