@@ -1,4 +1,4 @@
-"""`tacit audit` says in its exit code whether a claim holds (0), is refuted (1), or cannot be told (2)."""
+"""`tacit audit` says in its exit code whether a claim holds (0), is refuted (1) or cannot be told (4)."""
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +15,7 @@ def test_the_2008_algorithm_is_refuted_with_a_picture(tmp_path):
     """At n lambda = 0.01 the lower bound printed is above 2.5 at 99.9 % (power above 1 - 1e-6)."""
     result = _run(tmp_path, "exhibit-nips2008", "--epsilon", "1", "--n-lambda", "0.01")
     assert result.exit_code == 1, result.output
-    assert float(result.output.split("epsilon is above ")[1].split(" at 99.9 %")[0]) > 2.5
+    assert float(result.output.split("epsilon is above ")[-1].split(" at 99.9 %")[0]) > 2.5
     assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
@@ -36,10 +36,38 @@ def test_a_picture_that_could_not_be_saved_is_refused_before_the_game(tmp_path):
     assert "does not exist" in result.output
 
 
-def test_too_few_plays_exit_with_2(tmp_path):
+@pytest.mark.parametrize("name", ["folder.png", "picture.xyz", "picture"])
+def test_a_place_where_no_picture_can_be_is_refused_before_the_game(tmp_path, name):
+    """A folder in the picture's place and an unknown ending are wrong usage, not a verdict."""
+    (tmp_path / "folder.png").mkdir()
+    result = CliRunner().invoke(app, ["audit", "Laplace", "--epsilon", "1", "--output", str(tmp_path / name)])
+    assert result.exit_code == 2
+    assert "holds" not in result.output
+
+
+@pytest.mark.parametrize("failure", [OSError("the disk is full"), RuntimeError("a bug"), KeyboardInterrupt()], ids=str)
+def test_what_nobody_expected_is_no_verdict(tmp_path, monkeypatch, failure):
+    """A picture that can not be saved after the game, a bug or an interrupt leaves with 5, never with "refuted"."""
+
+    def fails(*_):
+        raise failure
+
+    monkeypatch.setattr("tacit.cli.audit.picture", fails)
+    result = _run(tmp_path, "Laplace", "--epsilon", "1", "--plays", "10")
+    assert result.exit_code == 5
+    assert "The audit did not end" in result.output
+
+
+def test_a_usual_delta_is_said(tmp_path):
+    """Where a delta is needed and none was given, the report says which one was audited."""
+    result = _run(tmp_path, "Gaussian", "--epsilon", "1", "--plays", "10")
+    assert "no delta was given: delta=1e-05 is" in result.output
+
+
+def test_too_few_plays_exit_with_4(tmp_path):
     """The command can not tell from ten plays."""
     result = _run(tmp_path, "Laplace", "--epsilon", "1", "--plays", "10")
-    assert result.exit_code == 2
+    assert result.exit_code == 4
     assert "cannot tell" in result.output
 
 
@@ -49,6 +77,8 @@ def test_too_few_plays_exit_with_2(tmp_path):
         (("Nothing", "--epsilon", "1"), "Choose one of"),
         (("Laplace", "--epsilon", "1", "--n-lambda", "1"), "has no n-lambda"),
         (("Laplace", "--epsilon", "1", "--delta", "0.1"), "claims no delta"),
+        (("Gaussian", "--epsilon", "1", "--delta", "0"), "needs a delta above 0"),
+        (("InteractiveKernelPredictor", "--epsilon", "1", "--delta", "0"), "needs a delta above 0"),
         (("Laplace", "--epsilon", "0"), "above 0"),
         (("Laplace", "--epsilon", "1", "--plays", "1"), "plays must be"),
         (("Laplace", "--epsilon", "1", "--confidence", "1"), "confidence"),

@@ -1,4 +1,4 @@
-"""The judge is right as often as it says, whatever the weapon, and finds what is there."""
+"""The judge is right as often as it says, whatever the attack, and finds what is there."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from statistical import at_least, at_most, sample_size
+from tacit.audit.attacks import Canary, Learned, LikelihoodRatio, LowBits
+from tacit.audit.fingerprint import Fingerprint
 from tacit.audit.game import Batch, Plays, play
 from tacit.audit.judge import judge
-from tacit.audit.weapons import Canary, Learned, LikelihoodRatio, LowBits
 from tacit.budget import Budget
 from tacit.noise import source_for, uniform
 
@@ -26,9 +27,9 @@ class _RandomizedResponse(Batch):
         return np.where(lies, 1 - data[0], data[0])[:, None].astype(float)
 
 
-def _refutations(epsilon, claim, audits, plays, weapon, confidence):
+def _refutations(epsilon, claim, audits, plays, attack, confidence):
     bounds = (
-        judge(play(_RandomizedResponse(epsilon), [1], [0], plays), weapon, Budget(claim), confidence).bound
+        judge(play(_RandomizedResponse(epsilon), [1], [0], plays), attack, Budget(claim), confidence).bound
         for _ in range(audits)
     )
     return sum(bound > claim for bound in bounds)
@@ -39,6 +40,20 @@ def test_a_true_claim_is_refuted_no_more_often_than_stated():
     """Randomized response at its exact epsilon is refuted in at most a tenth of audits at 90 % (false alarm 1e-9)."""
     audits = sample_size(400)
     assert at_most(_refutations(1.0, 1.0, audits, 400, Canary((1.0,)), 0.9), audits, 0.1)
+
+
+@pytest.mark.stats
+def test_fingerprints_refute_a_true_claim_no_more_often_than_stated():
+    """The same with the two answers' exact bits as evidence, learned and judged apart (false alarm 1e-9)."""
+    audits = sample_size(400)
+    assert at_most(_refutations(1.0, 1.0, audits, 400, Fingerprint(), 0.9), audits, 0.1)
+
+
+@pytest.mark.stats
+def test_fingerprints_refute_a_false_claim():
+    """The twin: at a true epsilon of 2.5 they refute a claim of 1 in nine audits of ten with 1000 plays at 99 %."""
+    audits = sample_size(100)
+    assert at_least(_refutations(2.5, 1.0, audits, 1000, Fingerprint(), 0.99), audits, 0.9)
 
 
 @pytest.mark.stats
@@ -83,29 +98,29 @@ def test_a_learned_classifier_finds_what_nobody_told_it():
 
 
 @pytest.mark.stats
-def test_a_useless_weapon_finds_nothing():
+def test_a_useless_attack_finds_nothing():
     """Answers that do not depend on the data give no bound and a win rate of a half (false alarm 1e-9)."""
 
     class Unrelated(Batch):
         def many(self, data, count):
             return np.random.default_rng().normal(size=(count, 2))
 
-    for weapon in (Learned(trees=10), Canary((1.0, 0.0)), LowBits((0.0, 0.0), (1.0, 1.0))):
-        found = judge(play(Unrelated(), [1.0], [0.0], 4_000), weapon, Budget(0.1), 1 - 1e-9)
+    for attack in (Learned(trees=10), Canary((1.0, 0.0)), LowBits((0.0, 0.0), (1.0, 1.0)), Fingerprint()):
+        found = judge(play(Unrelated(), [1.0], [0.0], 4_000), attack, Budget(0.1), 1 - 1e-9)
         assert found.bound <= 0.1
 
 
 def test_impossible_answers_decide_for_certain():
     """Where one density is zero the score is as high as scores go, and never NaN."""
-    weapon = LikelihoodRatio(lambda x: np.zeros(len(x)), lambda x: np.where(x[:, 0] > 0, -np.inf, 0.0))
+    attack = LikelihoodRatio(lambda x: np.zeros(len(x)), lambda x: np.where(x[:, 0] > 0, -np.inf, 0.0))
     plays = Plays(np.array([[1.0], [-1.0]]), np.array([True, False]))
-    assert weapon.aim(plays)(plays.answers).tolist() == [1e300, 0.0]
+    assert attack.aim(plays)(plays).tolist() == [1e300, 0.0]
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
 def test_a_handful_of_plays_proves_nothing(count):
-    """With so few plays every weapon still answers, and no bound can exceed a claim of 1."""
+    """With so few plays every attack still answers, and no bound can exceed a claim of 1."""
     plays = Plays(np.arange(float(count))[:, None], np.arange(count) % 2 == 0)
-    for weapon in (Canary((1.0,)), Learned(trees=5)):
-        found = judge(plays, weapon, Budget(1), 0.999)
+    for attack in (Canary((1.0,)), Learned(trees=5), Fingerprint()):
+        found = judge(plays, attack, Budget(1), 0.999)
         assert found.bound <= found.reach < 1

@@ -3,32 +3,37 @@
     audit          attack any callable with two neighbouring data sets
     case           the ready-made audit of a mechanism, estimator or exhibit, by name
     Report         what was found; `Report.verdict`, `Report.rows()`, `picture(report)`
-    weapons        LikelihoodRatio, Canary, LowBits, Learned
+    attacks        LikelihoodRatio, Canary, LowBits, Learned; Fingerprint is part of every audit
+    Patience       how long a play may take before it counts as hung
 
 A refutation is a proof up to a stated risk. That a claim holds is not: it means that this attack found nothing.
 """
 
+from tacit.audit.attacks import Attack, Canary, Learned, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
 from tacit.audit.catalogue import NAMES, case
 from tacit.audit.entry import audit
+from tacit.audit.fingerprint import Fingerprint
 from tacit.audit.game import Batch
+from tacit.audit.outcomes import Patience
 from tacit.audit.picture import picture
 from tacit.audit.report import Exact, Report, Verdict
-from tacit.audit.weapons import Canary, Learned, LikelihoodRatio, LowBits, Weapon
 
 __all__ = [
     "NAMES",
+    "Attack",
     "Batch",
     "Canary",
     "Case",
     "Exact",
+    "Fingerprint",
     "Learned",
     "LikelihoodRatio",
     "LowBits",
+    "Patience",
     "Question",
     "Report",
     "Verdict",
-    "Weapon",
     "audit",
     "case",
     "picture",

@@ -1,13 +1,14 @@
-"""An audit that is ready to run: a mechanism, two neighbouring data sets, Bob's weapons and what densities say."""
+"""An audit that is ready to run: a mechanism, two neighbouring data sets, Bob's attacks and what densities say."""
 
 from dataclasses import dataclass
 from typing import Any, final
 
+from tacit.audit.attacks import Attack
 from tacit.audit.bounds import plays_needed
-from tacit.audit.entry import audit, checked_confidence
+from tacit.audit.entry import all_attacks, audit, checked_confidence
 from tacit.audit.game import Mechanism, Progress
+from tacit.audit.outcomes import Patience
 from tacit.audit.report import Exact, Report
-from tacit.audit.weapons import Weapon
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 
@@ -21,25 +22,31 @@ _MOST_MORE = 20
 class Question:
     """What to audit a thing at: the claim, and what can be chosen about the thing.
 
+    Without a `delta` the claim is pure, or has a usual delta where the thing is never pure; one that is given, be it 0,
+    is the one that is audited.
     `n_lambda` is the number of records times the ridge; `perturbation` is the estimators' parameter.
     """
 
     epsilon: float
-    delta: float = 0.0
+    delta: float | None = None
     n_lambda: float | None = None
     perturbation: str | None = None
 
     @property
     def claim(self) -> Budget:
         """The claimed budget, checked."""
-        claim = Budget(self.epsilon, self.delta)
+        claim = Budget(self.epsilon, self.delta or 0.0)
         if not claim.exact_epsilon:
             raise InvalidParameter(f"epsilon must be above 0 to audit a claim, got {claim}.")
         return claim
 
     def with_delta(self, default: float) -> Budget:
-        """The claimed budget of something that needs a delta."""
-        return self.claim if self.delta else Budget(self.claim.epsilon, default)
+        """The claimed budget of something that needs a delta: the default, unless another was given."""
+        if self.delta is None:
+            return Budget(self.claim.epsilon, default)
+        if not self.claim.delta:
+            raise InvalidParameter(f"this needs a delta above 0, got 0. Leave it out to audit delta={default:g}.")
+        return self.claim
 
     def pure(self, name: str) -> Budget:
         """The claimed budget of something that is pure."""
@@ -76,10 +83,15 @@ class Case:
     mechanism: Mechanism
     first: Any
     second: Any
-    weapons: tuple[Weapon, ...]
+    attacks: tuple[Attack, ...]
     plays: int
     exact: Exact | None = None
     note: str = ""
+
+    @property
+    def weapons(self) -> tuple[Attack, ...]:
+        """The former name of `attacks`."""
+        return self.attacks
 
     def audit(
         self,
@@ -87,6 +99,7 @@ class Case:
         plays: int | None = None,
         confidence: float = 0.999,
         jobs: int = 1,
+        patience: Patience | None = None,
         progress: Progress | None = None,
     ) -> Report:
         """Run the audit; without a number of plays, as many as the claim needs, within reason."""
@@ -98,9 +111,10 @@ class Case:
             delta=self.claim.delta,
             plays=self.sufficient(confidence) if plays is None else plays,
             confidence=confidence,
-            weapons=self.weapons,
+            attacks=self.attacks,
             exact=self.exact,
             jobs=jobs,
+            patience=patience,
             progress=progress,
             name=self.name,
             note=self.note,
@@ -108,6 +122,6 @@ class Case:
 
     def sufficient(self, confidence: float) -> int:
         """Return how many plays a look takes that could refute the claim, but at most twenty times a first look."""
-        each = 1 - (1 - checked_confidence(confidence)) / len(self.weapons)
+        each = 1 - (1 - checked_confidence(confidence)) / len(all_attacks(self.attacks))
         needed = plays_needed(self.claim.epsilon, self.claim.delta, each)
         return min(max(self.plays, needed), _MOST_MORE * self.plays)

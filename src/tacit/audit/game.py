@@ -1,25 +1,26 @@
 """The game of the lecture: Alice answers from one of two neighbouring data sets, and Bob guesses which.
 
-Alice tosses a fair coin for every play. Bob knows both data sets and the mechanism, everything but the coin.
+Alice tosses a fair coin for every play. Bob knows both data sets and the mechanism, everything but the coin. He sees
+all that a play shows: the answer, or the exception, the warnings, the printed text, or that nothing came at all.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
-from tacit.audit.outputs import FARTHEST, Array, NotPrivate, as_numbers, as_table
-from tacit.errors import InvalidParameter, TacitError
+from tacit.audit.outcomes import NotPrivate, Outcome, Patience, observe
+from tacit.audit.outcomes.plain import WHOLE
+from tacit.audit.outputs import Array, within_reach
+from tacit.audit.pace import Pace, pace_of
+from tacit.audit.plays import Coins, Interrupted, Plays
 from tacit.noise import source_for, uniform
 
-__all__ = ["Batch", "Coins", "Interrupted", "Mechanism", "Plays", "Progress", "play"]
+__all__ = ["Batch", "Interrupted", "Mechanism", "Plays", "Progress", "play"]
 
 Progress = Callable[[int], None]
-Coins = NDArray[np.bool_]
 _CHUNK = 250
 _PROBES = 32
 
@@ -35,60 +36,99 @@ class Batch(ABC):
 Mechanism = Callable[[Any], Any] | Batch
 
 
-class Interrupted(TacitError):
-    """The mechanism could not be played to the end; the message says why."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Plays:
-    """What happened: one answer a row, and Alice's coin (True: she used the first data set)."""
-
-    answers: Array
-    coins: Coins
-
-    def __len__(self) -> int:
-        return len(self.coins)
-
-    def part(self, start: int, stop: int) -> "Plays":
-        """Return some of the plays, in the order in which they were played."""
-        return Plays(self.answers[start:stop], self.coins[start:stop])
-
-
 def play(
-    mechanism: Mechanism, first: Any, second: Any, plays: int, *, jobs: int = 1, progress: Progress | None = None
+    mechanism: Mechanism,
+    first: Any,
+    second: Any,
+    plays: int,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    patience: Patience | None = None,
+    enough: int | None = None,
 ) -> Plays:
     """Play the game so many times; `progress` is told how many plays were added.
 
-    Raises `Interrupted` if the mechanism raises, answers with something that is not numbers, or says itself that
-    it is not private: then nothing can be concluded.
+    Before the game the mechanism is tried once with either data set, to see how long a play takes. If one of these
+    two hangs, every second play may, so only `enough` plays are played.
+
+    Raises `Interrupted` if the mechanism says itself that it is not private, answers on neither data set, or can not
+    be played in parallel: then nothing can be concluded.
     """
-    coins = uniform(source_for(None), plays) < 0.5
     report = progress or (lambda _: None)
+    single = _single(mechanism)
     try:
-        if isinstance(mechanism, Batch):
-            return _in_batches(mechanism, first, second, coins, report)
+        pace = pace_of(single, first, second, patience or Patience())
+        count = min(plays, enough) if pace.hanging and enough is not None else plays
+        coins = uniform(source_for(None), count) < 0.5
+        if isinstance(mechanism, Batch) and not pace.hanging:
+            drawn = _in_batches(mechanism, first, second, coins, pace)
+            if drawn is not None:
+                report(count)
+                return drawn
         if jobs != 1:
-            _check_copies(mechanism, first, jobs)
-        return _one_by_one(mechanism, first, second, coins, jobs, report)
-    except Interrupted:
-        raise
+            _check_copies(single, pace, jobs)
+        return _one_by_one(single, first, second, coins, jobs, report, pace)
     except NotPrivate as error:
         raise Interrupted(str(error)) from error
+    except Interrupted:
+        raise
     except Exception as error:
-        raise Interrupted(f"the mechanism raised {type(error).__name__}: {error}") from error
+        raise Interrupted(f"The game broke off with {type(error).__name__}: {error}") from error
 
 
-def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, report: Progress) -> Plays:
+def _single(mechanism: Mechanism) -> Callable[[Any], Any]:
+    if not isinstance(mechanism, Batch):
+        return mechanism
+
+    def one(data: Any) -> Array:
+        return mechanism.many(data, 1)
+
+    return one
+
+
+def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, pace: Pace) -> Plays | None:
+    """Return plays that were drawn at once, or None where one of them showed more than numbers.
+
+    Which of many answers a warning or an exception belongs to nobody can tell: such a mechanism is played one by one.
+    """
     drawn = {}
     for coin, data in ((True, first), (False, second)):
-        count = int(np.count_nonzero(coins == coin))
-        answers = np.asarray(mechanism.many(data, max(1, count)), dtype=np.float64)
-        drawn[coin] = np.clip(answers.reshape(max(1, count), -1)[:count], -FARTHEST, FARTHEST)
-        report(count)
-    table = np.empty((len(coins), drawn[True].shape[1]))
-    table[coins], table[~coins] = drawn[True], drawn[False]
-    return Plays(table, coins)
+        count = max(1, int(np.count_nonzero(coins == coin)))
+        seen: list[Any] = []
+        outcome = observe(_keeping(mechanism, count, seen), data, pace.many(count))
+        if outcome.failure is not None or any(not mark.startswith(_SILENT) for mark in outcome.marks):
+            return None
+        answers = seen[0]
+        if not _plain(answers, count):
+            return None
+        drawn[coin] = answers
+    one, other = drawn[True], drawn[False]
+    if one.dtype != other.dtype or one.shape[1:] != other.shape[1:]:
+        return None
+    table = np.empty((len(coins), one[0].size))
+    for coin, answers in drawn.items():
+        chosen = coins == coin
+        table[chosen] = answers.reshape(len(answers), -1)[: np.count_nonzero(chosen)]
+    return Plays(within_reach(table), coins, table)
+
+
+def _keeping(mechanism: Batch, count: int, kept: list[Any]) -> Callable[[Any], None]:
+    def draw(data: Any) -> None:
+        kept.append(mechanism.many(data, count))
+
+    return draw
+
+
+def _plain(answers: Any, count: int) -> bool:
+    """Whether answers are a row each of numbers that doubles keep exactly."""
+    if type(answers) is not np.ndarray or answers.shape[:1] != (count,) or answers.dtype not in _EXACT:
+        return False
+    return answers.dtype.kind == "f" or not np.any((answers > WHOLE) | (answers < -WHOLE))
+
+
+_EXACT = [np.dtype(name) for name in ("float64", "float32", "int64", "int32", "uint8")]
+_SILENT = ("answer ", "outcome ")
 
 
 def _one_by_one(
@@ -98,31 +138,34 @@ def _one_by_one(
     coins: Coins,
     jobs: int,
     report: Progress,
+    pace: Pace,
 ) -> Plays:
     chunks = [coins[start : start + _CHUNK] for start in range(0, len(coins), _CHUNK)]
-    tasks = (delayed(_chunk)(mechanism, first, second, chunk) for chunk in chunks)
-    rows: list[Array] = []
+    tasks = (delayed(_chunk)(mechanism, first, second, chunk, pace.limit) for chunk in chunks)
+    outcomes: list[Outcome] = []
     for part in Parallel(n_jobs=jobs, return_as="generator")(tasks):
-        rows += part
+        outcomes += part
         report(len(part))
-    return Plays(as_table(rows), coins)
+    return Plays.of(outcomes, coins)
 
 
-def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Coins) -> list[Array]:
-    return [as_numbers(mechanism(first if coin else second)) for coin in coins]
+def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Coins, limit: float) -> list[Outcome]:
+    return [observe(mechanism, first if coin else second, limit) for coin in coins]
 
 
-def _check_copies(mechanism: Callable[[Any], Any], data: Any, jobs: int) -> None:
+def _check_copies(mechanism: Callable[[Any], Any], pace: Pace, jobs: int) -> None:
     """Refuse a mechanism that carries its own random numbers: its copies would all draw the same ones.
 
     Plays that share noise are not independent, and no bound would hold.
     """
-    probe = np.ones(_PROBES, dtype=bool)
-    one, other = (
-        as_table(rows) for rows in Parallel(n_jobs=jobs)(delayed(_chunk)(mechanism, data, data, probe) for _ in "ab")
-    )
-    if np.array_equal(one, other, equal_nan=True) and not np.all((one == one[0]) | np.isnan(one)):
-        raise InvalidParameter(
+    probe, data = np.ones(_PROBES, dtype=bool), pace.answers_on
+    one, other = Parallel(n_jobs=jobs)(delayed(_chunk)(mechanism, data, data, probe, pace.limit) for _ in "ab")
+    if _exactly(one) == _exactly(other) and len(set(_exactly(one))) > 1:
+        raise Interrupted(
             "copies of the mechanism draw the same random numbers, so plays in parallel would not be independent. "
             "Play with jobs=1, or make the generator inside the mechanism."
         )
+
+
+def _exactly(outcomes: Sequence[Outcome]) -> list[tuple[bytes, ...]]:
+    return [tuple(values.tobytes() for values in outcome.numbers.values()) for outcome in outcomes]

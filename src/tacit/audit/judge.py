@@ -7,30 +7,31 @@ from typing import final
 
 import numpy as np
 
+from tacit.audit.attacks import Attack, Score
 from tacit.audit.bounds import Counts, chance_interval, largest_bound
-from tacit.audit.game import Coins, Plays
 from tacit.audit.outputs import Array
-from tacit.audit.weapons import Score, Weapon
+from tacit.audit.plays import Coins, Plays
 from tacit.budget import Budget
 
 __all__ = ["Finding", "judge"]
 
 _THRESHOLDS = 400
+_HINT = 0.8
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What one weapon showed, all of it on plays that it had not seen.
+    """What one attack showed, all of it on plays that it had not seen.
 
     `wins` of `guesses` were right. `counts` are of the event that Bob was judged on: an answer of which he says that
     it is from the first data set (`says_first`), or that it is from the second. `bound` is the epsilon that these
     counts rule out at `confidence`, and `reach` the largest that so many plays could have ruled out. The curve is
     Bob's trade-off: how often he takes the second data set for the first, and the first for the second, at every
-    threshold.
+    threshold. `tells` says what told him, where the attack knows.
     """
 
-    weapon: str
+    attack: str
     confidence: float
     wins: int
     guesses: int
@@ -40,6 +41,7 @@ class Finding:
     reach: float
     false_positives: Array
     false_negatives: Array
+    tells: str = ""
 
     @property
     def win_rate(self) -> float:
@@ -68,8 +70,8 @@ class _Event:
         )
 
 
-def judge(plays: Plays, weapon: Weapon, claim: Budget, confidence: float) -> Finding:
-    """Aim a weapon with the first half of the plays and report what it shows on the second half.
+def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Finding:
+    """Aim a attack with the first half of the plays and report what it shows on the second half.
 
     Guarantee: `bound` exceeds the epsilon of an (epsilon, claim.delta)-private mechanism with probability at most
     1 - confidence.
@@ -77,16 +79,16 @@ def judge(plays: Plays, weapon: Weapon, claim: Budget, confidence: float) -> Fin
     Reference: Clopper and Pearson 1934; Bob's event depends on the first half only.
     """
     half = len(plays) // 2
-    learning = half * 2 // 3 if weapon.learns else 0
-    score = weapon.aim(plays.part(0, learning if weapon.learns else half))
+    learning = half * 2 // 3 if attack.learns else 0
+    score = attack.aim(plays.part(0, learning if attack.learns else half))
     aimed, fresh = plays.part(learning, half), plays.part(half, len(plays))
-    aiming, scores = _scores(score, aimed), _scores(score, fresh)
+    aiming, scores = (_scores(score, some, attack.sees_failures) for some in (aimed, fresh))
     event = _best_event(aiming, aimed.coins, claim, confidence)
     cut = _best_cut(aiming, aimed.coins)
     counts = event.counts(scores, fresh.coins)
     false_positives, false_negatives = _trade_off(scores, fresh.coins)
     return Finding(
-        weapon=weapon.name,
+        attack=attack.name,
         confidence=confidence,
         wins=int(np.sum((scores > cut) == fresh.coins)),
         guesses=len(fresh),
@@ -96,11 +98,19 @@ def judge(plays: Plays, weapon: Weapon, claim: Budget, confidence: float) -> Fin
         reach=largest_bound(counts.likely_plays, counts.unlikely_plays, claim.delta, confidence),
         false_positives=false_positives,
         false_negatives=false_negatives,
+        tells=str(getattr(score, "tells", "")),
     )
 
 
-def _scores(score: Score, plays: Plays) -> Array:
-    return np.nan_to_num(np.asarray(score(plays.answers), dtype=np.float64)) if len(plays) else np.zeros(0)
+def _scores(score: Score, plays: Plays, sees_failures: bool) -> Array:
+    """Return the scores; to an attack that can not see them, plays that failed say nothing."""
+    scores = np.zeros(len(plays))
+    if sees_failures or plays.answered is None:
+        return np.nan_to_num(np.asarray(score(plays), dtype=np.float64)) if len(plays) else scores
+    if np.any(plays.answered):
+        looked = score(plays.only(plays.answered))
+        scores[plays.answered] = np.nan_to_num(np.asarray(looked, dtype=np.float64))
+    return scores
 
 
 def _thresholds(scores: Array) -> Array:
@@ -116,13 +126,18 @@ def _thresholds(scores: Array) -> Array:
 
 
 def _best_event(scores: Array, coins: Coins, claim: Budget, confidence: float) -> _Event:
-    """Return the event that would give the highest bound on these plays."""
+    """Return the event that would give the highest bound on these plays.
+
+    These may be too few for any bound at the confidence of the judgement; then the highest at a lower one is the most
+    promising.
+    """
     events = [_Event(float(t), above) for t in _thresholds(scores) for above in (True, False)]
-
-    def promise(event: _Event) -> float:
-        return event.counts(scores, coins).epsilon_bound(claim.delta, confidence)
-
-    return max(events, key=promise, default=_Event(math.inf, True))
+    counted = [(event.counts(scores, coins), event) for event in events]
+    for level in (confidence, min(confidence, _HINT)):
+        bounds = [counts.epsilon_bound(claim.delta, level) for counts, _ in counted]
+        if any(bounds):
+            return counted[int(np.argmax(bounds))][1]
+    return events[0] if events else _Event(math.inf, True)
 
 
 def _best_cut(scores: Array, coins: Coins) -> float:

@@ -33,7 +33,7 @@ def least_misses(claim: Budget, false_positives: Array) -> Array:
 
 
 def picture(report: Report, path: str | Path | None = None) -> "Figure":
-    """Draw the trade-off of every weapon; a point in the dark region contradicts the claim."""
+    """Draw the trade-off of every attack; a point in the dark region contradicts the claim."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 6.5), layout="constrained")
@@ -44,7 +44,7 @@ def picture(report: Report, path: str | Path | None = None) -> "Figure":
     axes.fill_between(rates, allowed, 1 - rates, where=allowed <= 1 - rates, color="tab:green", alpha=0.15)
     axes.plot(rates, 1 - rates, color="gray", linewidth=1, linestyle=":", label="guessing without the answer")
     for finding in report.findings:
-        axes.plot(finding.false_positives, finding.false_negatives, label=f"Bob: {finding.weapon}")
+        axes.plot(finding.false_positives, finding.false_negatives, label=f"Bob: {finding.attack}")
         _mark(axes, finding)
     axes.set(
         xlim=(0, 1), ylim=(0, 1), xlabel="how often Bob says 'first' of the second data set",

@@ -19,7 +19,7 @@ class Verdict(Enum):
 
     HOLDS = 0
     REFUTED = 1
-    CANNOT_TELL = 2
+    CANNOT_TELL = 4
 
     def __str__(self) -> str:
         return self.name.lower().replace("_", " ")
@@ -49,7 +49,7 @@ class Exact:
 @final
 @dataclass(frozen=True)
 class Report:
-    """The outcome of an audit: the claim, what each weapon showed, what exact densities say, and the verdict."""
+    """The outcome of an audit: the claim, what each attack showed, what exact densities say, and the verdict."""
 
     name: str
     claim: Budget
@@ -62,7 +62,7 @@ class Report:
 
     @property
     def epsilon_bound(self) -> float:
-        """The largest epsilon that the plays rule out, at the stated confidence for all weapons together."""
+        """The largest epsilon that the plays rule out, at the stated confidence for all attacks together."""
         return max((finding.bound for finding in self.findings), default=0.0)
 
     @property
@@ -83,23 +83,23 @@ class Report:
         A refutation is wrong with probability at most 1 - confidence. That a claim holds is never proved by an
         attack: it says that this Bob, with so many plays, found nothing.
         """
-        if self.trouble is not None:
-            return Verdict.CANNOT_TELL
         if self.epsilon_bound > self.claim.epsilon or (self.exact is not None and self.exact.refutes(self.claim)):
             return Verdict.REFUTED
+        if self.trouble is not None:
+            return Verdict.CANNOT_TELL
         if self.reach <= self.claim.epsilon:
             return Verdict.CANNOT_TELL
         return Verdict.HOLDS
 
     @property
     def exit_code(self) -> int:
-        """0 if the claim holds, 1 if it is refuted, 2 if the audit can not tell."""
+        """0 if the claim holds, 1 if it is refuted, 4 if the audit can not tell."""
         return self.verdict.value
 
     @property
     def conclusion(self) -> str:
         """One sentence."""
-        if self.trouble is not None:
+        if self.verdict is Verdict.CANNOT_TELL and self.trouble is not None:
             return f"{self.name}: cannot tell. {self.trouble}"
         if self.verdict is Verdict.CANNOT_TELL:
             return (
@@ -129,12 +129,14 @@ class Report:
         for finding in self.findings:
             low, high = finding.win_interval
             rows += [
-                (f"{finding.weapon}: Bob won", f"{finding.win_rate:.4f} (between {low:.4f} and {high:.4f})"),
+                (f"{finding.attack}: Bob won", f"{finding.win_rate:.4f} (between {low:.4f} and {high:.4f})"),
                 (
-                    f"{finding.weapon}: epsilon is above",
+                    f"{finding.attack}: epsilon is above",
                     f"{finding.bound:.4f} at {100 * self.confidence:.12g} % (could have shown {finding.reach:.3f})",
                 ),
             ]
+            if finding.tells and finding.bound > self.claim.epsilon:
+                rows.append((f"{finding.attack}: what told", finding.tells))
         if self.exact is not None:
             rows.append(
                 ("exact: largest loss", f"{self.exact.loss:.4f} (neighbouring pairs searched: {self.exact.pairs})")

@@ -1,6 +1,7 @@
 """Everything of tacit that can be audited, by the name that a user knows it by."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tacit.audit.case import Case, Question
 from tacit.audit.catalogue.estimators import ESTIMATORS
@@ -30,4 +31,8 @@ def case(name: str, question: Question) -> Case:
     """Return the audit of a mechanism, an estimator or an exhibit by its name."""
     if name not in _BUILDERS:
         raise InvalidParameter(f"nothing to audit is called {name!r}. Choose one of: {', '.join(NAMES)}.")
-    return _BUILDERS[name](question)
+    built = _BUILDERS[name](question)
+    if question.delta is None and built.claim.delta:
+        said = f"no delta was given: delta={built.claim.delta:g} is audited"
+        return replace(built, note=f"{built.note}; {said}" if built.note else said)
+    return built

@@ -6,12 +6,12 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from tacit.audit.attacks import Canary, Learned
 from tacit.audit.case import Case, Question
 from tacit.audit.catalogue.problems import Linear, ridge_for, with_found
 from tacit.audit.laws import huber_hinge, huber_regression
 from tacit.audit.laws import logistic as logistic_formula
 from tacit.audit.search import Found, held_pairs, search, tiny_pairs
-from tacit.audit.weapons import Canary, Learned
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
 from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
@@ -66,8 +66,8 @@ def softmax(question: Question) -> Case:
         return model.fit(*data)
 
     first, second = (rows, np.array([0, 2])), (rows, np.array([1, 2]))
-    weapon = Canary((1.0, -1.0, 0.0, 0.0, 0.0, 0.0))
-    return Case("PrivateLogisticRegression-softmax", claim, fit, first, second, (weapon,), _PLAYS)
+    attack = Canary((1.0, -1.0, 0.0, 0.0, 0.0, 0.0))
+    return Case("PrivateLogisticRegression-softmax", claim, fit, first, second, (attack,), _PLAYS)
 
 
 def support_vectors(question: Question) -> Case:

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import laplace, nbinom
 
 from tacit.accounting.analytic import gaussian_delta
+from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
 from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
-from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits
 from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, PrivateKernelClassifier, PrivateKernelRegressor
 from tacit.kernels.pinp import Pinp
 
@@ -27,7 +27,7 @@ _DELTA = 1e-5
 def process(question: Question) -> Case:
     """A Gaussian process over one record under the hinge, alpha 1: its solution moves by 2, all of the sensitivity.
 
-    Three points are asked one after another; the exact likelihood ratio of the answers is the weapon.
+    Three points are asked one after another; the exact likelihood ratio of the answers is the attack.
     """
     name = "InteractiveKernelPredictor"
     question.refuse(name, "n_lambda", "perturbation")
@@ -91,12 +91,12 @@ def pinp(question: Question) -> Case:
     def transcript(data: Any) -> Array:
         return fitted(data).answer(points).values
 
-    weapon = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
+    attack = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
     law = fitted(_UP)._session.law
     assert isinstance(law, Pinp)
     delta = _worst_delta(claim.epsilon, law.moved / (law.units * law.grid), law.updates)
     exact = Exact(math.inf, delta, 1, "rounds that update with the two most telling chances")
-    return Case(name, claim, transcript, _UP, _DOWN, (weapon,), _PLAYS, exact)
+    return Case(name, claim, transcript, _UP, _DOWN, (attack,), _PLAYS, exact)
 
 
 def _worst_delta(epsilon: float, each: float, updates: int) -> float:

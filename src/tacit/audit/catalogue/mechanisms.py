@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tacit.accounting.analytic import gaussian_delta
+from tacit.audit.attacks import Attack, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
 from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
-from tacit.audit.weapons import LikelihoodRatio, LowBits, Weapon
 from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
 from tacit.release import release
 
@@ -46,9 +46,9 @@ def laplace(question: Question) -> Case:
     mechanism = Laplace.for_budget(claim)
     scale = mechanism.scale
     ratio = LikelihoodRatio(lambda x: -np.abs(x[:, 0]) / scale, lambda x: -np.abs(x[:, 0] - 1) / scale)
-    weapons: tuple[Weapon, ...] = (ratio, LowBits((0.0,), (1.0,)))
+    attacks: tuple[Attack, ...] = (ratio, LowBits((0.0,), (1.0,)))
     exact = Exact(1 / scale, max(0.0, -math.expm1((claim.epsilon - 1 / scale) / 2)), 1, "a count moves by 1")
-    return Case("Laplace", claim, _released(mechanism, sum), [0.0], [1.0], weapons, _PLAYS, exact)
+    return Case("Laplace", claim, _released(mechanism, sum), [0.0], [1.0], attacks, _PLAYS, exact)
 
 
 def gaussian(question: Question) -> Case:
@@ -61,10 +61,10 @@ def gaussian(question: Question) -> Case:
     ratio = LikelihoodRatio(
         lambda x: -np.square(x / sigma).sum(axis=1) / 2, lambda x: -np.square((x - to) / sigma).sum(axis=1) / 2
     )
-    weapons: tuple[Weapon, ...] = (ratio, LowBits((0.0, 0.0), (0.6, 0.8)))
+    attacks: tuple[Attack, ...] = (ratio, LowBits((0.0, 0.0), (0.6, 0.8)))
     exact = Exact(math.inf, gaussian_delta(claim.epsilon, 1 / sigma), 1, "a vector moves by 1")
     run = _released(mechanism, lambda data: np.sum(data, axis=0))
-    return Case("Gaussian", claim, run, [[0.0, 0.0]], [[0.6, 0.8]], weapons, _PLAYS, exact)
+    return Case("Gaussian", claim, run, [[0.0, 0.0]], [[0.6, 0.8]], attacks, _PLAYS, exact)
 
 
 def spherical(question: Question) -> Case:
@@ -76,10 +76,10 @@ def spherical(question: Question) -> Case:
     ratio = LikelihoodRatio(
         lambda x: -np.linalg.norm(x, axis=1) / scale, lambda x: -np.linalg.norm(x - to, axis=1) / scale
     )
-    weapons: tuple[Weapon, ...] = (ratio, LowBits((0.0, 0.0), (0.6, 0.8)))
+    attacks: tuple[Attack, ...] = (ratio, LowBits((0.0, 0.0), (0.6, 0.8)))
     exact = Exact(1 / scale, None, 1, "a vector moves by 1")
     run = _released(mechanism, lambda data: np.sum(data, axis=0))
-    return Case("SphericalLaplace", claim, run, [[0.0, 0.0]], [[0.6, 0.8]], weapons, _PLAYS, exact)
+    return Case("SphericalLaplace", claim, run, [[0.0, 0.0]], [[0.6, 0.8]], attacks, _PLAYS, exact)
 
 
 def exponential(question: Question) -> Case:
@@ -110,13 +110,13 @@ def sparse_vector(question: Question) -> Case:
 
     first, second = (_hit_chances(queries([record]), 0.5, *noises) for record in (0.0, 1.0))
     exact = _finite(first, second, claim.epsilon, f"{_QUERIES - 1} queries rise by 1, the last falls by 1")
-    weapon = _table(first, second)
+    attack = _table(first, second)
 
     def first_hit(data: Any) -> int:
         answers = release(mechanism, queries(data), label="audit").value
         return len(answers) - 1 if answers[-1] else _QUERIES
 
-    return Case("SparseVector", claim, first_hit, [0.0], [1.0], (weapon,), _PLAYS, exact)
+    return Case("SparseVector", claim, first_hit, [0.0], [1.0], (attack,), _PLAYS, exact)
 
 
 def _hit_chances(queries: Array, threshold: float, of_threshold: float, of_query: float) -> Array:

@@ -8,11 +8,11 @@ from typing import Any, Literal, final
 import numpy as np
 
 from tacit.accounting.analytic import gaussian_delta
+from tacit.audit.attacks import Attack, Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case
 from tacit.audit.laws import Formula, Noise, NormalNoise, Records, SphericalNoise, Tilted, minimiser
 from tacit.audit.report import Exact
 from tacit.audit.search import Found, Pair, largest_loss, tiny_pairs
-from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits, Weapon
 from tacit.budget import Budget
 from tacit.erm import PointwiseLoss
 from tacit.erm.defaults import perturbation_for
@@ -55,14 +55,14 @@ class Linear:
 
     def case(self, name: str, estimator: Callable[[float | Literal["auto"]], Any], plays: int) -> Case:
         """Return the game on the worst of some tiny data sets with one feature, and what their densities say."""
-        weapons: tuple[Weapon, ...]
+        attacks: tuple[Attack, ...]
         exact: Exact | None
         if self.kind == "objective":
-            pair, weapons, exact = self._objective()
+            pair, attacks, exact = self._objective()
         elif self.kind == "output":
-            pair, weapons, exact = self._output()
+            pair, attacks, exact = self._output()
         else:
-            pair, weapons, exact = _label_flip(), (Canary((1.0, 0.0)),), None
+            pair, attacks, exact = _label_flip(), (Canary((1.0, 0.0)),), None
         alpha = ridge_for(self.n_lambda, pair.first.count)
         first, second = ((records.rows, records.targets) for records in (pair.first, pair.second))
         return Case(
@@ -71,7 +71,7 @@ class Linear:
             lambda data: estimator(alpha).fit(*data),
             first,
             second,
-            weapons,
+            attacks,
             plays,
             exact,
             self._note(pair.first.count),
@@ -83,24 +83,24 @@ class Linear:
             return f"n lambda = {used:.4g}"
         return f"n lambda was raised from {self.n_lambda:g} to {used:.4g}, which the guarantee needs"
 
-    def _objective(self) -> tuple[Pair, tuple[Weapon, ...], Exact]:
+    def _objective(self) -> tuple[Pair, tuple[Attack, ...], Exact]:
         pairs = list(tiny_pairs(1, 1.0, sets=_SETS))
         laws = [self.law(pair.first.count) for pair in pairs]
         losses = [largest_loss(law, pair)[0] for law, pair in zip(laws, pairs, strict=True)]
         deltas = [self._delta(law, pair) for law, pair in zip(laws, pairs, strict=True)]
         worst = int(np.argmax(losses if self.claim.is_pure else deltas))
         pair, law = pairs[worst], laws[worst]
-        weapon = LikelihoodRatio(
+        attack = LikelihoodRatio(
             lambda w: law.log_density(w[:, :1], pair.first), lambda w: law.log_density(w[:, :1], pair.second)
         )
         loss = max(losses) if self.claim.is_pure else math.inf
-        return pair, (weapon,), Exact(loss, max(deltas), len(pairs), pair.kind)
+        return pair, (attack,), Exact(loss, max(deltas), len(pairs), pair.kind)
 
     def _delta(self, law: Tilted, pair: Pair) -> float:
         reach = (40 * law.noise.unit + 4) / law.ridge
         return law.delta(pair.first, pair.second, self.claim.epsilon, reach, steps=20_001)
 
-    def _output(self) -> tuple[Pair, tuple[Weapon, ...], Exact]:
+    def _output(self) -> tuple[Pair, tuple[Attack, ...], Exact]:
         pairs = list(tiny_pairs(1, 1.0, sets=_SETS))
         shifts = [self._shift(pair) for pair in pairs]
         worst = int(np.argmax(shifts))
@@ -108,14 +108,14 @@ class Linear:
         noise = self._output_noise(pair.first.count)
         ridge = pair.first.count * self.calibrated(pair.first.count).alpha
         one, other = (minimiser(records, self.formula, ridge) for records in (pair.first, pair.second))
-        weapons = (
+        attacks = (
             LikelihoodRatio(lambda w: noise.log_density(w[:, :1] - one), lambda w: noise.log_density(w[:, :1] - other)),
             LowBits((float(one[0]), 0.0), (float(other[0]), 0.0)),
         )
         if isinstance(noise, SphericalNoise):
-            return pair, weapons, Exact(max(shifts), None, len(pairs), pair.kind)
+            return pair, attacks, Exact(max(shifts), None, len(pairs), pair.kind)
         delta = gaussian_delta(self.claim.epsilon, max(shifts))
-        return pair, weapons, Exact(math.inf, delta, len(pairs), pair.kind)
+        return pair, attacks, Exact(math.inf, delta, len(pairs), pair.kind)
 
     def _output_noise(self, count: int) -> Noise:
         """Return tacit's own noise on one coefficient, of which it states the deviation for a row of norm 1."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
 from tacit.audit.outputs import Array
-from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits
 from tacit.queries import StatisticalOracle, StatisticalQuery
 
 __all__ = ["QUERIES"]
@@ -25,15 +25,17 @@ def oracle(question: Question) -> Case:
 
     def answers(values: Any) -> Array:
         records = values[:, None], np.ones(len(values))
-        asked = StatisticalOracle(records).ask_all(queries, epsilon=question.epsilon, delta=question.delta)
+        asked = StatisticalOracle(records, bounds=(0.0, 1.0)).ask_all(
+            queries, epsilon=question.epsilon, delta=question.claim.delta
+        )
         return np.array([answer.value for answer in asked])
 
     first, second = np.array([-_FAR, *_VALUES]), np.array([_FAR, *_VALUES])
     # The means of x and 1 - x with the record at 0, and with it at 1; each has Laplace noise of scale 2/(n epsilon).
     below, above, scale = (0.375, 0.625), (0.625, 0.375), 2 / (len(first) * question.claim.epsilon)
     ratio = LikelihoodRatio(lambda a: -_distance(a, below) / scale, lambda a: -_distance(a, above) / scale)
-    weapon = Canary((-1.0, 1.0)) if question.delta else ratio
-    return Case(name, question.claim, answers, first, second, (weapon, LowBits(below, above)), _PLAYS)
+    attack = Canary((-1.0, 1.0)) if question.claim.delta else ratio
+    return Case(name, question.claim, answers, first, second, (attack, LowBits(below, above)), _PLAYS)
 
 
 def _distance(answers: Array, means: tuple[float, float]) -> Array:

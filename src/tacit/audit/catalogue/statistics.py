@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from tacit import evaluation, statistics
+from tacit.audit.attacks import Attack, Canary, Learned
 from tacit.audit.case import Case, Question
-from tacit.audit.weapons import Canary, Learned, Weapon
 
 __all__ = ["STATISTICS"]
 
@@ -16,33 +16,33 @@ _FAR = 1e6
 _AGES = [20.0, 40.0, 60.0]
 
 
-def _builder(name: str, run: Callable[[Question], Callable[[Any], Any]], weapon: Weapon) -> Callable[[Question], Case]:
+def _builder(name: str, run: Callable[[Question], Callable[[Any], Any]], attack: Attack) -> Callable[[Question], Case]:
     """Return the audit of a function of three ages, one of which leaves its declared range on either side."""
 
     def build(question: Question) -> Case:
         question.refuse(name, "n_lambda", "perturbation")
         first, second = np.array([-_FAR, *_AGES]), np.array([_FAR, *_AGES])
-        return Case(name, question.claim, run(question), first, second, (weapon,), _PLAYS)
+        return Case(name, question.claim, run(question), first, second, (attack,), _PLAYS)
 
     return build
 
 
 def _count(question: Question) -> Callable[[Any], Any]:
-    return lambda ages: statistics.count(ages > 50, epsilon=question.epsilon, delta=question.delta)
+    return lambda ages: statistics.count(ages > 50, epsilon=question.epsilon, delta=question.claim.delta)
 
 
 def _sum(question: Question) -> Callable[[Any], Any]:
-    return lambda ages: statistics.sum(ages, low=0, high=100, epsilon=question.epsilon, delta=question.delta)
+    return lambda ages: statistics.sum(ages, low=0, high=100, epsilon=question.epsilon, delta=question.claim.delta)
 
 
 def _mean(question: Question) -> Callable[[Any], Any]:
-    return lambda ages: statistics.mean(ages, low=0, high=100, epsilon=question.epsilon, delta=question.delta)
+    return lambda ages: statistics.mean(ages, low=0, high=100, epsilon=question.epsilon, delta=question.claim.delta)
 
 
 def _histogram(question: Question) -> Callable[[Any], Any]:
     def run(ages: Any) -> Any:
         decades = np.clip(ages // 50, 0, 1)
-        return statistics.histogram(decades, levels=[0.0, 1.0], epsilon=question.epsilon, delta=question.delta)
+        return statistics.histogram(decades, levels=[0.0, 1.0], epsilon=question.epsilon, delta=question.claim.delta)
 
     return run
 
@@ -61,7 +61,7 @@ def _accuracy(question: Question) -> Callable[[Any], Any]:
             return np.ones(len(ages), dtype=bool)
 
     def run(ages: Any) -> Any:
-        score = evaluation.accuracy(Always(), ages, ages > 50, epsilon=question.epsilon, delta=question.delta)
+        score = evaluation.accuracy(Always(), ages, ages > 50, epsilon=question.epsilon, delta=question.claim.delta)
         return score.release
 
     return run
@@ -69,8 +69,8 @@ def _accuracy(question: Question) -> Callable[[Any], Any]:
 
 _LOW_ANSWER = Canary((-1.0,))
 STATISTICS: dict[str, Callable[[Question], Case]] = {
-    name: _builder(name, run, weapon)
-    for name, run, weapon in (
+    name: _builder(name, run, attack)
+    for name, run, attack in (
         ("statistics.count", _count, _LOW_ANSWER),
         ("statistics.sum", _sum, _LOW_ANSWER),
         ("statistics.mean", _mean, _LOW_ANSWER),

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import Additive, grid_laplace, laplace_exact, textbook_laplace, textbook_spherical
 from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
-from tacit.audit.weapons import Canary, LikelihoodRatio, LowBits
 
 __all__ = ["float_noise", "laplace_deviation", "lecture_least_squares", "shared_noise", "unregularised_intercept"]
 
@@ -89,10 +89,10 @@ def unregularised_intercept(question: Question) -> Case:
 
     rows = np.zeros((3, 1))
     mechanism = Additive(fitted, lambda plays: textbook_spherical(scale, plays))
-    weapon = LikelihoodRatio(log_density(math.log(2)), log_density(-math.log(2)))
+    attack = LikelihoodRatio(log_density(math.log(2)), log_density(-math.log(2)))
     first, second = (rows, np.array([1.0, 1.0, -1.0])), (rows, np.array([1.0, -1.0, -1.0]))
     exact = Exact(math.log(4) / scale, None, 1, "three rows of zeros, one label flips")
-    return Case(name, claim, mechanism, first, second, (weapon,), 40_000, exact)
+    return Case(name, claim, mechanism, first, second, (attack,), 40_000, exact)
 
 
 def shared_noise(question: Question) -> Case:
@@ -112,5 +112,5 @@ def shared_noise(question: Question) -> Case:
     mechanism = Additive(hinge_solutions, lambda plays: np.repeat(grid_laplace(scale, plays)[:, None], 3, axis=1))
     row = np.array([[1.0]])
     exact = Exact(math.inf, None, 1, "one record, its class changes")
-    weapons = (Canary((1.0, -1.0, 0.0)),)
-    return Case(name, claim, mechanism, (row, np.array([0])), (row, np.array([1])), weapons, 20_000, exact)
+    attacks = (Canary((1.0, -1.0, 0.0)),)
+    return Case(name, claim, mechanism, (row, np.array([0])), (row, np.array([1])), attacks, 20_000, exact)

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from scipy.special import expit
 
+from tacit.audit.attacks import LikelihoodRatio
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import grid_laplace
 from tacit.audit.game import Batch
@@ -14,8 +15,8 @@ from tacit.audit.laws import LOGISTIC, Records, SphericalNoise, Tilted
 from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.audit.search import Pair, largest_loss
-from tacit.audit.weapons import LikelihoodRatio
 from tacit.budget import Budget
+from tacit.noise import power_of_two_below
 
 __all__ = ["nips2008", "nips2008_law", "sharp_bound", "wrong_norm", "wrong_norm_law"]
 
@@ -66,17 +67,21 @@ def wrong_norm(question: Question) -> Case:
 def _case(name: str, claim: Budget, law: Tilted, norm: float) -> Case:
     one, other = ((np.array([[row]]), np.array([1.0])) for row in (norm, 0.0))
     first, second = Records.of(*one), Records.of(*other)
-    weapon = LikelihoodRatio(lambda w: law.log_density(w, first), lambda w: law.log_density(w, second))
+    attack = LikelihoodRatio(lambda w: law.log_density(w, first), lambda w: law.log_density(w, second))
     loss, at = largest_loss(law, Pair(first, second, np.zeros(1), name))
     delta = law.delta(first, second, claim.epsilon, 40 * law.noise.unit / law.ridge)
     exact = Exact(loss, delta, 1, f"one record x={norm:g} becomes 0, seen at w={at[0]:.4g}")
-    return Case(name, claim, OneDimensional(law.ridge, law.noise.unit), one, other, (weapon,), 1_000_000, exact)
+    return Case(name, claim, OneDimensional(law.ridge, law.noise.unit), one, other, (attack,), 1_000_000, exact)
 
 
 @final
 @dataclass(frozen=True)
 class OneDimensional(Batch):
-    """The minimiser of sum log(1 + exp(-y x w)) + n lambda/2 w^2 + b w for Laplace b, solved to the last bit."""
+    """The minimiser of sum log(1 + exp(-y x w)) + n lambda/2 w^2 + b w for Laplace b, solved to the last bit.
+
+    It is then rounded to a millionth of the noise in it: the low bits of a double would tell whether the record is 0
+    (w = -b / n lambda), and the mistake to be caught here is another.
+    """
 
     ridge: float
     scale: float
@@ -91,4 +96,5 @@ class OneDimensional(Batch):
             middle = low + (high - low) / 2
             slope = self.ridge * middle + tilt - (pulls * expit(-pulls * middle)).sum(axis=0)
             low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
-        return np.asarray(low + (high - low) / 2)[:, None]
+        grid = power_of_two_below(self.scale / self.ridge) * 2.0**-20
+        return np.asarray(np.round((low + (high - low) / 2) / grid) * grid)[:, None]

@@ -6,12 +6,12 @@ from typing import Any, final
 
 import numpy as np
 
+from tacit.audit.attacks import LikelihoodRatio
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import grid_laplace
 from tacit.audit.game import Batch
 from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
-from tacit.audit.weapons import LikelihoodRatio
 from tacit.noise import source_for, uniform
 
 __all__ = ["TdilRound", "sparse_vector", "tdil", "tdil_exponent"]
@@ -49,12 +49,12 @@ def sparse_vector(question: Question) -> Case:
         return np.append(hits, _QUERIES * math.log(below))
 
     first, second = log_chances(0.0), log_chances(1.0)
-    weapon = LikelihoodRatio(lambda x: first[x[:, 0].astype(int)], lambda x: second[x[:, 0].astype(int)])
+    attack = LikelihoodRatio(lambda x: first[x[:, 0].astype(int)], lambda x: second[x[:, 0].astype(int)])
     odds = math.exp(claim.epsilon)
     chances, others = np.exp(first), np.exp(second)
     delta = max(np.maximum(chances - odds * others, 0).sum(), np.maximum(others - odds * chances, 0).sum())
     exact = Exact(float(np.abs(first - second).max()), float(delta), 1, f"{_QUERIES} queries all rise from 0 to 1")
-    return Case(name, claim, _NoThresholdNoise(scale), [0.0], [1.0], (weapon,), 200_000, exact)
+    return Case(name, claim, _NoThresholdNoise(scale), [0.0], [1.0], (attack,), 200_000, exact)
 
 
 def tdil_exponent(epsilon: float, delta: float, count: int, ridge: float) -> float:
@@ -110,11 +110,11 @@ def tdil(question: Question) -> Case:
     other = rows.copy()
     other[0] = 1.0
     first, second = (rows, targets), (other, targets)
-    weapon = LikelihoodRatio(lambda z: mechanism.log_density(first, z), lambda z: mechanism.log_density(second, z))
+    attack = LikelihoodRatio(lambda z: mechanism.log_density(first, z), lambda z: mechanism.log_density(second, z))
     points = np.linspace(-1, 1, 200_001)[:, None]
     one, two = (mechanism.log_density(data, points) for data in (first, second))
     delta = float(np.mean(np.maximum(np.exp(one) - math.exp(claim.epsilon) * np.exp(two), 0)) * 2)
     exact = Exact(
         float(np.abs(one - two).max()), delta, 1, f"n={count}, lambda={ridge:g}: all rows 0, or one of them 1"
     )
-    return Case(name, claim, mechanism, first, second, (weapon,), 100_000, exact)
+    return Case(name, claim, mechanism, first, second, (attack,), 100_000, exact)

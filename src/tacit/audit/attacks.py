@@ -1,7 +1,7 @@
-"""Bob's weapons: how he turns an answer into a score that is higher the more it looks like the first data set.
+"""Bob's attacks: how he turns an answer into a score that is higher the more it looks like the first data set.
 
-A weapon may learn from the plays it is aimed with; it is judged on others. So a weak weapon finds less, but no
-weapon, however wrong, can make a private mechanism look broken beyond the stated risk.
+An attack may learn from the plays it is aimed with; it is judged on others. So a weak attack finds less, but no
+attack, however wrong, can make a private mechanism look broken beyond the stated risk.
 """
 
 from abc import ABC, abstractmethod
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -17,17 +18,20 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tacit.audit.game import Plays
 from tacit.audit.outputs import Array
 
-__all__ = ["Canary", "Learned", "LikelihoodRatio", "LowBits", "Score", "Weapon"]
+__all__ = ["Attack", "Canary", "Learned", "LikelihoodRatio", "LowBits", "Score"]
 
-Score = Callable[[Array], Array]
+Score = Callable[[Plays], Array]
 LogDensity = Callable[[Array], Array]
 
 
-class Weapon(ABC):
+class Attack(ABC):
     """A way to score answers."""
 
     learns = False
     """Whether the score is fitted to plays, so that a threshold must be chosen on others."""
+
+    sees_failures = False
+    """Whether it can score plays that failed, too; where it can not, they say nothing to it."""
 
     @property
     def name(self) -> str:
@@ -41,7 +45,7 @@ class Weapon(ABC):
 
 @final
 @dataclass(frozen=True)
-class LikelihoodRatio(Weapon):
+class LikelihoodRatio(Attack):
     """The exact log-likelihood ratio: by Neyman and Pearson, no other score does better at any threshold."""
 
     first: LogDensity
@@ -55,16 +59,17 @@ class LikelihoodRatio(Weapon):
     def aim(self, plays: Plays) -> Score:
         """Return the ratio of the two densities; answers that neither can give say nothing."""
 
-        def ratio(answers: Array) -> Array:
+        def ratio(plays: Plays) -> Array:
             with np.errstate(invalid="ignore"):
-                return np.nan_to_num(self.first(answers) - self.second(answers), posinf=1e300, neginf=-1e300)
+                difference = self.first(plays.answers) - self.second(plays.answers)
+            return np.nan_to_num(difference, posinf=1e300, neginf=-1e300)
 
         return ratio
 
 
 @final
 @dataclass(frozen=True)
-class Canary(Weapon):
+class Canary(Attack):
     """What the released model says about the record that was planted: answers times a direction.
 
     For a model the direction is the canary's row times its target; for a service that answers with the canary's
@@ -80,12 +85,12 @@ class Canary(Weapon):
 
     def aim(self, plays: Plays) -> Score:
         """Return the canary's score."""
-        return lambda answers: np.nan_to_num(answers) @ np.asarray(self.direction)
+        return lambda plays: np.nan_to_num(plays.answers) @ np.asarray(self.direction)
 
 
 @final
 @dataclass(frozen=True)
-class LowBits(Weapon):
+class LowBits(Attack):
     """The floating-point attack (Mironov 2012): answers that no double, added to a value, can give.
 
     `first` and `second` are the values before noise. If an answer has low bits that the sum of one value and a
@@ -102,7 +107,7 @@ class LowBits(Weapon):
 
     def aim(self, plays: Plays) -> Score:
         """Count the coordinates that rule out the second value, less those that rule out the first."""
-        return lambda answers: _unreachable(answers, self.second) - _unreachable(answers, self.first)
+        return lambda plays: _unreachable(plays.answers, self.second) - _unreachable(plays.answers, self.first)
 
 
 def _unreachable(answers: Array, value: tuple[float, ...]) -> Array:
@@ -112,15 +117,16 @@ def _unreachable(answers: Array, value: tuple[float, ...]) -> Array:
 
 @final
 @dataclass(frozen=True)
-class Learned(Weapon):
+class Learned(Attack):
     """A classifier trained on plays, for mechanisms of which nothing else is known.
 
-    Boosted trees on the answer itself, what is missing from it, its norm, and its projection on the direction that
-    separates the two data sets' answers best.
+    Boosted trees on all numbers that a play shows, what is missing from them, their norm, and their projection on the
+    direction that separates the two data sets' numbers best.
     """
 
     trees: int = 60
     learns = True
+    sees_failures = True
 
     @property
     def name(self) -> str:
@@ -130,40 +136,50 @@ class Learned(Weapon):
     def aim(self, plays: Plays) -> Score:
         """Fit the classifier; without plays of both kinds every answer looks the same."""
         if len(set(plays.coins.tolist())) < 2:
-            return lambda answers: np.zeros(len(answers))
+            return lambda plays: np.zeros(len(plays))
         features = _Features.of(plays)
         boosted = HistGradientBoostingClassifier(
             max_iter=self.trees, max_leaf_nodes=8, learning_rate=0.1, early_stopping=False, random_state=0
         )
         with threadpool_limits(1):  # plays are few; threads would wait for one another longer than they work
-            boosted.fit(features(plays.answers), plays.coins)
-        return lambda answers: np.asarray(boosted.decision_function(features(answers)))
+            boosted.fit(features(plays), plays.coins)
+        return lambda plays: np.asarray(boosted.decision_function(features(plays)))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """The answer, what is missing from it, its norm and, for several coordinates, one linear score."""
+    """The numbers that vary, what is missing from them, their norm and, for several of them, one linear score."""
 
+    varying: NDArray[np.intp]
     direction: Array
 
     @classmethod
     def of(cls, plays: Plays) -> "_Features":
-        answers = _tame(plays.answers)
-        direction = np.zeros(answers.shape[1])
-        spread = answers.std(axis=0)
-        if answers.shape[1] > 1 and np.any(spread > 0):
+        everything = _tame(plays.all_numbers)
+        varying = np.flatnonzero(np.any(everything != everything[:1], axis=0) | np.isnan(plays.all_numbers).any(axis=0))
+        numbers = everything[:, varying]
+        direction, spread = np.zeros(varying.size), numbers.std(axis=0)
+        if 1 < varying.size <= _WIDEST and np.any(spread > 0):
             scale = np.where(spread > 0, spread, 1.0)
             linear = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-6)
-            direction = linear.fit(answers / scale, plays.coins).coef_[0] / scale
-        return cls(direction)
+            direction = linear.fit(numbers / scale, plays.coins).coef_[0] / scale
+        return cls(varying, direction)
 
-    def __call__(self, answers: Array) -> Array:
-        known = _tame(answers)
+    def __call__(self, plays: Plays) -> Array:
+        numbers = plays.all_numbers[:, self.varying]
+        known = _tame(numbers)
         size, score = np.linalg.norm(known, axis=1), known @ self.direction
-        return np.column_stack([known, np.isnan(answers), size, score])
+        return np.column_stack([known, np.isnan(numbers), size, score])
 
 
-def _tame(answers: Array) -> Array:
-    """Return answers without gaps, and small enough to be squared."""
-    return np.asarray(np.clip(np.nan_to_num(answers), -1e100, 1e100))
+_WIDEST = 1000
+"""Beyond so many numbers the linear score would take longer than the trees."""
+
+
+def _tame(numbers: Array) -> Array:
+    """Return numbers without gaps and small enough to be squared, in their order: huge ones stay apart."""
+    known = np.nan_to_num(numbers)
+    with np.errstate(divide="ignore"):
+        beyond = 1e100 * (1 + np.log10(np.maximum(np.abs(known), 1e100) / 1e100))
+    return np.asarray(np.where(np.abs(known) > 1e100, np.sign(known) * beyond, known))

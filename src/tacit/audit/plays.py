@@ -1,0 +1,136 @@
+"""What happened in a game: every outcome as numbers and marks, beside Alice's coin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tacit.audit.outcomes import Outcome
+from tacit.audit.outputs import Array, as_table, within_reach
+from tacit.errors import TacitError
+
+__all__ = ["Coins", "Interrupted", "Marks", "Plays"]
+
+Coins = NDArray[np.bool_]
+_MOST_NUMBERS = 10**8
+
+
+class Interrupted(TacitError):
+    """The game could not be played to the end; the message says why."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Which marks each outcome carried: `carried` has a row for every play and a column for every name."""
+
+    names: tuple[str, ...]
+    carried: csr_array
+
+    @classmethod
+    def of(cls, sets: Sequence[frozenset[str]]) -> "Marks":
+        """Build the table."""
+        places: dict[str, int] = {}
+        columns = [places.setdefault(mark, len(places)) for marks in sets for mark in marks]
+        ends = np.concatenate([[0], np.cumsum([len(marks) for marks in sets])]).astype(np.int64)
+        filled = np.ones(len(columns), dtype=np.int64)
+        table = csr_array((filled, np.array(columns, dtype=np.int64), ends), shape=(len(sets), max(1, len(places))))
+        return cls(tuple(places) or ("",), table)
+
+    @classmethod
+    def alike(cls, plays: int) -> "Marks":
+        """Return the marks of plays of which nothing is known but numbers."""
+        return cls(("",), csr_array((plays, 1), dtype=np.int64))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """One outcome a row, and Alice's coin (True: she used the first data set).
+
+    `answers` are the numbers that were asked for, `numbers` all that were seen anywhere, with every bit, at `places`;
+    without `numbers` the answers are all. `answered` is False where a play failed. `trouble` says why nothing can be
+    said to hold, if so: what nobody could read, or that no play answered.
+    """
+
+    answers: Array
+    coins: Coins
+    numbers: Array | None = None
+    places: tuple[str, ...] = ()
+    marks: Marks | None = None
+    answered: Coins | None = None
+    trouble: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.coins)
+
+    @property
+    def all_numbers(self) -> Array:
+        """Every number that was seen."""
+        return self.answers if self.numbers is None else self.numbers
+
+    @property
+    def all_marks(self) -> Marks:
+        """Every mark that was seen."""
+        return Marks.alike(len(self)) if self.marks is None else self.marks
+
+    def part(self, start: int, stop: int) -> "Plays":
+        """Return some of the plays, in the order in which they were played."""
+        return Plays(
+            self.answers[start:stop],
+            self.coins[start:stop],
+            None if self.numbers is None else self.numbers[start:stop],
+            self.places,
+            None if self.marks is None else Marks(self.marks.names, self.marks.carried[start:stop]),
+            None if self.answered is None else self.answered[start:stop],
+            self.trouble,
+        )
+
+    def only(self, chosen: Coins) -> "Plays":
+        """Return the answers and coins of chosen plays."""
+        return Plays(self.answers[chosen], self.coins[chosen])
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], coins: Coins) -> "Plays":
+        """Build the tables from what was observed."""
+        answered = np.array([outcome.failure is None for outcome in outcomes], dtype=bool)
+        numbers, places = _aligned(outcomes)
+        return cls(
+            within_reach(as_table([outcome.answer for outcome in outcomes])),
+            coins,
+            numbers,
+            places,
+            Marks.of([outcome.marks for outcome in outcomes]),
+            answered,
+            _trouble(outcomes),
+        )
+
+
+def _trouble(outcomes: Sequence[Outcome]) -> str | None:
+    unread = next((outcome.unread for outcome in outcomes if outcome.unread is not None), None)
+    if unread is not None:
+        return f"The answer holds what can not be attacked ({unread}). Return numbers, text, tables or plain objects."
+    if outcomes and all(outcome.failure is not None for outcome in outcomes):
+        return f"Every play failed; in the first, the mechanism {outcomes[0].failure}"
+    return None
+
+
+def _aligned(outcomes: Sequence[Outcome]) -> tuple[Array, tuple[str, ...]]:
+    """Return all numbers with those of one place in the same columns, NaN where there are none, and the places."""
+    widths: dict[str, int] = {}
+    for outcome in outcomes:
+        for place, values in outcome.numbers.items():
+            widths[place] = max(widths.get(place, 0), values.size)
+    starts = dict(zip(widths, np.cumsum([0, *widths.values()]).tolist(), strict=False))
+    total = sum(widths.values())
+    if total * len(outcomes) > _MOST_NUMBERS:
+        raise Interrupted(f"{len(outcomes):,} answers of {total:,} numbers are too many. Return less of each.")
+    table = np.full((len(outcomes), max(1, total)), np.nan)
+    for row, outcome in zip(table, outcomes, strict=True):
+        for place, values in outcome.numbers.items():
+            row[starts[place] : starts[place] + values.size] = values
+    places = tuple(f"{place}[{index}]" for place, width in widths.items() for index in range(width))
+    return table, places or ("",)
