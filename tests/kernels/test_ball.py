@@ -248,9 +248,9 @@ def test_rounds_find_the_secret_when_noise_is_small():
     assert np.linalg.norm(found - secret) < 0.15
 
 
-@pytest.mark.parametrize("value", [np.ones(2), [np.nan] * 3, "w"])
+@pytest.mark.parametrize("value", [np.ones(2), [1.0] * 4, "w"])
 def test_other_coefficients_are_refused(value):
-    """Three finite numbers are wanted."""
+    """Three numbers are wanted, whatever they are."""
     with pytest.raises(InvalidParameter):
         BallRelease(Budget(1, 1e-6), 3, 1.0, 1e-3, 5.0, 2).check(value)
 
@@ -264,7 +264,7 @@ def test_no_exponent_costs_more_rounding():
     needed = (419 * LAW.dimension + 4901 + 15105 * math.sqrt(LAW.dimension)) * UNIT
     assert needed <= LAW.rounding <= 3 * needed
     for changes in ({"moved": 1e-18}, {"size": 1e16}, {"size": math.inf}, {"size": 0.0}, {"norm": math.nan}):
-        with pytest.raises(InvalidParameter, match="exponents"):
+        with pytest.raises(InvalidParameter, match=r"exponents|finite"):
             dataclasses.replace(LAW, **changes)
     with pytest.raises(InvalidParameter, match="exponents"):
         dataclasses.replace(LAW, moved=1e-100, size=1e-250, norm=1e120)
@@ -299,3 +299,12 @@ def test_no_finite_record_is_refused(sparse):
         given = release_tdil(domain, None, records, np.append(targets, 1.0), Logistic(), Budget(5, 1e-6), 3, 0.1, terms)
         found.append(given.model.points)
     assert np.allclose(*found, atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [1e300, np.inf, np.nan, -1e200])
+def test_no_coefficient_makes_the_sampler_go_on_for_ever(value):
+    """An exponent that is no number kept nothing of what was drawn; it is limited, and nothing is refused."""
+    law = BallRelease(Budget(1.0, 1e-3), 2, 1.0, 0.1, 1.0, 2)
+    points, measured = law.randomise(law.check([value, 0.5]), noise.Rehearsal(1))
+    assert np.all(np.isfinite(points))
+    assert np.all(np.isfinite(measured))

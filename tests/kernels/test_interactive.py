@@ -18,6 +18,7 @@ from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels import RBF, FunctionKernel, InteractiveKernelPredictor, Linear, Polynomial
+from tacit.kernels.model import KernelModel
 
 GENERATOR = np.random.default_rng(17)
 COUNT = 400
@@ -176,67 +177,70 @@ def test_a_failure_while_answering_draws_anew_and_keeps_old_answers(
     assert np.array_equal(predictor.answer(Z[:9]).values[:5], first)
 
 
+BAD = np.array([[0.125, 0.0, 0.0]])
+
+
 class _Gate:
-    """A kernel on texts that lets nobody past the text "bad" before it is opened, and then fails."""
+    """Values of a model that let nobody past the point BAD before they are opened, and then fail."""
 
-    def __init__(self) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.reached, self.opened = threading.Event(), threading.Event()
+        usual = KernelModel.values
 
-    def __call__(self, x: str, z: str) -> float:
-        if "bad" in (x, z):
-            self.reached.set()
-            self.opened.wait(20)
-            return float("nan")
-        return 1.0 if x == z else 0.1
+        def values(model: KernelModel, points: Any) -> Any:
+            if np.any(np.all(points == BAD, axis=1)):
+                self.reached.set()
+                self.opened.wait(20)
+                raise OSError("gate")
+            return usual(model, points)
+
+        patch.setattr(KernelModel, "values", values)
 
 
-TEXTS = [str(index % 7) for index in range(60)]
-LABELS = np.arange(60) % 2
-
-
-def test_draws_that_were_dropped_are_seen_by_nobody() -> None:
+def test_draws_that_were_dropped_are_seen_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a child forked in the middle of a turn that fails, nor a thread that waits for it, sees its draws."""
-    gate = _Gate()
-    predictor = InteractiveKernelPredictor(FunctionKernel(gate, 1.0), 1.0, 1e-6).fit(TEXTS, LABELS)
-    old = predictor.answer(["old"]).values[0]
+    gate = _Gate(monkeypatch)
+    predictor = _predictor().fit(X, Y)
+    asked = GENERATOR.normal(size=(256, 3)) / 9
+    old = predictor.answer(Z[:1]).values[0]
     found: list[float] = []
 
     def fail() -> None:
-        with pytest.raises(InvalidParameter, match="finite"):
-            predictor.answer([f"q{index}" for index in range(256)] + ["bad"])
+        with pytest.raises(OSError, match="gate"):
+            predictor.answer(np.vstack([asked, BAD]))
 
     threads = [threading.Thread(target=fail)]
     threads[0].start()
     assert gate.reached.wait(20)
     child = os.fork()
     if child == 0:
-        answers = predictor.answer(["old", "q0"])
+        answers = predictor.answer(np.vstack([Z[:1], asked[:1]]))
         os._exit(0 if list(answers.guaranteed) == [True, False] and answers.values[0] == old else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    threads += [threading.Thread(target=lambda: found.append(predictor.answer(["q0"]).values[0])) for _ in range(3)]
+    threads += [threading.Thread(target=lambda: found.append(predictor.answer(asked[:1]).values[0])) for _ in range(3)]
     for thread in threads[1:]:
         thread.start()
     gate.opened.set()
     for thread in threads:
         thread.join()
-    assert set(found) == {predictor.answer(["q0"]).values[0]}
+    assert set(found) == {predictor.answer(asked[:1]).values[0]}
     assert len(found) == 3
 
 
 @pytest.mark.parametrize("filed", [False, True])
-def test_failures_of_one_thread_do_not_change_answers_of_another(filed: bool, tmp_path: Path) -> None:
+def test_failures_of_one_thread_do_not_change_answers_of_another(
+    filed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While one thread fails again and again, another gets what it always got."""
-    gate = _Gate()
-    gate.opened.set()
-    state = tmp_path / "state.db" if filed else None
-    predictor = InteractiveKernelPredictor(FunctionKernel(gate, 1.0), 1.0, 1e-6, state=state).fit(TEXTS, LABELS)
-    first = predictor.answer(TEXTS[:5]).values
+    _Gate(monkeypatch).opened.set()
+    predictor = _predictor(state=tmp_path / "state.db" if filed else None).fit(X, Y)
+    first = predictor.answer(Z[:5]).values
     done = threading.Event()
 
     def fail() -> None:
         while not done.is_set():
-            with pytest.raises(InvalidParameter, match="finite"):
-                predictor.answer(["bad"])
+            with pytest.raises(OSError, match="gate"):
+                predictor.answer(BAD)
 
     thread = threading.Thread(target=fail)
     usual = sys.getswitchinterval()
@@ -244,7 +248,7 @@ def test_failures_of_one_thread_do_not_change_answers_of_another(filed: bool, tm
     thread.start()
     try:
         for _ in range(200):
-            answers = predictor.answer(TEXTS[:5])
+            answers = predictor.answer(Z[:5])
             assert np.array_equal(answers.values, first)
             assert np.all(answers.guaranteed)
     finally:
@@ -255,27 +259,29 @@ def test_failures_of_one_thread_do_not_change_answers_of_another(filed: bool, tm
 
 @pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
 @pytest.mark.parametrize("filed", [False, True])
-def test_asking_from_within_an_answer_is_refused(method: str, filed: bool, tmp_path: Path) -> None:
-    """A kernel, or a signal handler, that asks the predictor in the middle of its answer gets an error, once."""
+def test_asking_from_within_an_answer_is_refused(
+    method: str, filed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal handler that asks the predictor in the middle of its answer gets an error, once."""
     asked: list[InteractiveKernelPredictor] = []
     refused: list[str] = []
+    usual = KernelModel.values
 
-    def nosy(x: str, z: str) -> float:
-        while asked and x != z:
+    def nosy(model: KernelModel, points: Any) -> Any:
+        while asked:
             try:
-                asked.pop().answer(["q"])
+                asked.pop().answer(Z[:1])
             except LedgerBusy as refusal:
                 refused.append(str(refusal))
-        return 1.0 if x == z else 0.1
+        return usual(model, points)
 
-    predictor = InteractiveKernelPredictor(
-        FunctionKernel(nosy, 1.0), 1.0, 1e-6, method=method, state=tmp_path / "state.db" if filed else None
-    ).fit(TEXTS, LABELS)
+    monkeypatch.setattr(KernelModel, "values", nosy)
+    predictor = _predictor(method=method, state=tmp_path / "state.db" if filed else None).fit(X, Y)
     asked.append(predictor)
-    first = predictor.answer(["q"]).values
+    first = predictor.answer(Z[:1]).values
     assert len(refused) == 1
     assert "within its own answer" in refused[0]
-    assert np.array_equal(predictor.answer(["q"]).values, first)
+    assert np.array_equal(predictor.answer(Z[:1]).values, first)
 
 
 def test_a_state_file_that_was_put_back_is_refused(tmp_path: Path) -> None:
@@ -310,17 +316,17 @@ def test_after_its_last_update_pinp_answers_publicly() -> None:
 
 
 def test_texts_and_sets_are_asked_like_vectors(tmp_path: Path) -> None:
-    """A kernel on sets through a user's function: the same answers, whatever the order of a set, also from a file."""
+    """A kernel on sets through a user's function and public sets: the same answers to equal sets, also from a file."""
     words = [frozenset(GENERATOR.choice(list("abcdefgh"), 3, replace=False).tolist()) for _ in range(60)]
     labels = ["a" in each for each in words]
-    kernel = FunctionKernel(_common, 3.0)
+    kernel, public = FunctionKernel(_common, 3.0), [frozenset("abc"), frozenset("cde"), frozenset("fgh")]
     for state in (None, tmp_path / "sets.db"):
-        predictor = InteractiveKernelPredictor(kernel, 1.0, 1e-6, state=state).fit(words, labels)
+        predictor = InteractiveKernelPredictor(kernel, 1.0, 1e-6, state=state, landmarks=public).fit(words, labels)
         first = predictor.answer(words[:5]).values
         assert np.array_equal(predictor.answer([set(each) for each in words[:5]]).values, first)
         if state:
             assert np.array_equal(pickle.loads(pickle.dumps(predictor)).answer(words[:5]).values, first)
-    with pytest.raises(InvalidParameter, match="a point must be"):
+    with pytest.raises(InvalidParameter, match="accept the points"):
         predictor.answer([object()])
 
 

@@ -16,16 +16,15 @@ from scipy.special import ndtri
 
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget
+from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter
-from tacit.kernels.kernel import Array
+from tacit.kernels.kernel import Array, computed
 from tacit.kernels.non_interactive import Measurement, Rounds, posterior
 from tacit.mechanisms.mechanism import (
     Mechanism,
     checked_budget,
     checked_sensitivity,
     checked_whole,
-    numeric,
     typed_below,
 )
 from tacit.noise import Source
@@ -156,9 +155,11 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
-        checked_sensitivity(self.moved)
-        checked_whole("rounds", self.rounds)
-        checked_whole("dimension", self.dimension)
+        object.__setattr__(self, "moved", checked_sensitivity(self.moved))
+        for name in ("rounds", "dimension"):
+            object.__setattr__(self, name, checked_whole(name, getattr(self, name)))
+        for name in ("norm", "size"):
+            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
         if self.budget.is_pure:
             raise InvalidParameter("the ball's sampler needs delta > 0, which pays for its rounding. Use a net.")
         _ = self.measurement.deviation
@@ -204,14 +205,11 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
 
     def check(self, value: ArrayLike) -> Array:
         """Return the exact coefficient."""
-        array = numeric("the coefficient", value)
-        if array.shape != (self.dimension,):
-            raise InvalidParameter(f"wanted {self.dimension} coefficients, got an array of shape {array.shape}.")
-        return array
+        return computed("the coefficient", value, (self.dimension,))
 
     def randomise(self, value: ArrayLike, source: Source) -> tuple[Array, Array]:
         """Return the chosen points and the measured values there."""
-        exact = np.asarray(value, dtype=np.float64)
+        exact = self.check(value)
         public = np.zeros(self.dimension)
         points = np.empty((0, self.dimension))
         measured = np.empty(0)
@@ -227,7 +225,8 @@ class BallRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
         direction, tilt = np.eye(1, self.dimension)[0], 0.0
         # A smaller tilt makes no difference, and an error that short may be too short to have its norm in floats.
         if self.rate * length >= 2.0**-60:
-            direction, tilt = error / length, self.rate * length
+            # No coefficient within `size` comes near the limit, without which an infinite one would never be done.
+            direction, tilt = error / length, min(self.rate * length, _STEEPEST)
         shift = noise.uniform(source, self.dimension) * _CELL
         cell = np.floor((draw_point(direction, tilt, source) + shift) / _CELL)
         centre = (cell + 0.5) * _CELL - shift

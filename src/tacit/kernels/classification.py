@@ -1,6 +1,7 @@
 """Private kernel classification with scikit-learn manners, over public landmarks."""
 
 import math
+from copy import copy
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -36,7 +37,8 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
 
     Parameters
     ----------
-    kernel : a kernel, e.g. RBF(1.0) or Polynomial(3, constant=1.0); add a number for an intercept.
+    kernel : a kernel, e.g. RBF(1.0) or Polynomial(3, constant=1.0); add a number for an intercept. One of your own is
+        for method "landmarks".
     epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary model, without privacy.
     landmarks : public points like the records, best an unlabelled public sample of them; or a number of points to
         spread over the ball of radius `data_norm` (for "fourier" the number of features, for "tdil" the net's size).
@@ -85,6 +87,13 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
+        fitted = copy(self)
+        fitted._fit(X, y)
+        # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in CLASSIFICATION:
             raise InvalidParameter(f"loss must be one of {', '.join(CLASSIFICATION)}, got {self.loss!r}.")
@@ -98,7 +107,6 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         self.classes_ = classes
         self.margin_ = margin
         self._keep(domain, found)
-        return self
 
     @property
     def _joint(self) -> bool:

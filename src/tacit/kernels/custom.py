@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.kernels.kernel import Array, Kernel, positive, size_of
+from tacit.kernels.kernel import Array, Kernel, positive, size_of, unseen
 
 __all__ = ["FunctionKernel"]
 
@@ -18,29 +18,22 @@ _LARGEST_VALUE = 1e100
 @final
 @dataclass(frozen=True)
 class FunctionKernel(Kernel):
-    """K(x, z) = function(x, z), where K(x, x) is at most `largest`.
+    """K(x, z) = function(x, z), where K(x, x) is at most `largest`: what two records have in common.
 
-    A record whose K(x, x) is larger has its features scaled down, K(x, z) c(x) c(z) with c(x) = sqrt(largest/K(x, x)),
-    which is clipping in the feature space, and every value is cut to [-largest, largest]: the numbers in use are within
-    the bound whatever the function returns.
+    It is learned with through public landmarks (method="landmarks", or landmarks=... of an interactive predictor): a
+    record becomes its coordinates with respect to them, computed from K(x, z) at the landmarks z, and these are cut to
+    norm sqrt(largest). So the guarantee does not rest on the function being symmetric or positive semi-definite, nor
+    on `largest`; a model is only good if they are right. Exact kernel models would rest on it, and refuse a function.
 
-    The function is for those x that `accepts(x)` says yes to, all if it is not given, and for which K(x, x) is a finite
-    number (of size at most 1e100). Any other record has no features, K(x, z) = 0 for all z, and any other point or
-    landmark is refused: the one is a map of each record by itself, the other shows nothing but what is public.
+    Assumes: what the function and `accepts` return depends on their arguments alone, and they tell nobody else about
+    them (they do not print, keep or send records, nor take their time by them).
 
-    Assumes: among all such records and points the function is symmetric and positive semi-definite, depends on its two
-    arguments alone, returns a finite number for each pair, and is off by at most `error`, relative to `largest`. Only
-    then are its values inner products of features, which the guarantee is about. Whoever asks chooses the points, so
-    this is about every text, number, tuple or set that could be typed in, which few functions can promise: let
-    `accepts` look at the types and ranges inside of x.
-
-    Where the assumption fails nothing is guaranteed, but no exact outcome of an answer depends on records: a pair of a
-    point and a record for which the function raises (anything but KeyboardInterrupt), or
-    returns no finite number, counts as 0 and changes a value that noise is added to, not whether there is one. What the
-    function prints or warns of, and how long it takes, is not hidden.
-    Matrices of records in which it shows that the function is not symmetric or not positive semi-definite are refused
-    by `fit`, since nothing could be fitted to them: that refusal depends on records. A function that fails at all
-    records gives a model that is 0; to see its errors before a fit, try `public_block` on public examples.
+    Records are total: one that `accepts` says no to, that the function raises for (anything but KeyboardInterrupt) or
+    for which K(x, x) is no finite number (of size at most 1e100) has no features, K(x, z) = 0 for all z; a single pair
+    of that kind counts as 0; warnings are not shown. A record whose K(x, x) is above `largest` has its features scaled
+    down, K(x, z) c(x) c(z) with c(x) = sqrt(largest/K(x, x)), and every value is cut to [-largest, largest].
+    Points and landmarks are public: what the function fails for, or shows to be no kernel at, is refused there, with an
+    allowance of `error` relative to `largest`. To see a function's own errors call it on public examples.
 
     With `vectors` records are rows of numbers and are clipped to the data norm first; otherwise they may be texts,
     tuples or sets.
@@ -57,14 +50,16 @@ class FunctionKernel(Kernel):
             raise InvalidParameter(f"function must take two records, got {type(self.function).__name__}.")
         if self.accepts is not None and not callable(self.accepts):
             raise InvalidParameter(f"accepts must be a function of one record, got {type(self.accepts).__name__}.")
-        positive("largest", self.largest)
-        object.__setattr__(self, "largest", float(self.largest))
+        if not isinstance(self.vectors, bool):
+            raise InvalidParameter(f"vectors must be True or False, got {type(self.vectors).__name__}.")
+        object.__setattr__(self, "largest", positive("largest", self.largest))
+        object.__setattr__(self, "error", positive("error", self.error))
         if not 2.0**-52 <= self.error <= 1e-9:
-            raise InvalidParameter(f"error must lie between 2^-52 and 1e-9, got {self.error!r}.")
+            raise InvalidParameter(f"error must lie between 2^-52 and 1e-9, got {self.error:g}.")
 
     def bound(self, norm: float) -> float:
         """As declared."""
-        return float(self.largest)
+        return self.largest
 
     def block(self, left: Any, right: Any) -> Array:
         """Return all values, features scaled down where they are too long; 0 where the function fails."""
@@ -72,7 +67,7 @@ class FunctionKernel(Kernel):
 
     def diagonal(self, records: Any) -> Array:
         """Return K(x, x), at most the bound; 0 where the function fails."""
-        return np.clip(np.nan_to_num(self._squares(records), nan=0.0), 0.0, float(self.largest))
+        return np.clip(np.nan_to_num(self._squares(records), nan=0.0), 0.0, self.largest)
 
     def public_block(self, left: Any, right: Any) -> Array:
         """Return `block` of public points; refuse a pair for which the function fails."""
@@ -87,7 +82,7 @@ class FunctionKernel(Kernel):
         # A true K(x, x) is not negative, so a computed one is above minus the error.
         negative = np.any(squares < -self.accuracy(1.0, 0))
         _require(not negative, "must be positive semi-definite, and returned K(x, x) < 0 at a point")
-        return np.clip(squares, 0.0, float(self.largest))
+        return np.clip(squares, 0.0, self.largest)
 
     def accuracy(self, norm: float, width: int) -> float:
         """As declared, with room for the scaling; a scaled value is no larger than an unscaled one."""
@@ -99,18 +94,20 @@ class FunctionKernel(Kernel):
         found = np.full((size_of(left), size_of(right)), math.nan)
         known = ~np.isnan(columns)
         others = [z for z, taken in zip(right, known, strict=True) if taken]
-        for place, x in enumerate(left):
-            if not np.isnan(rows[place]):
-                found[place, known] = [self._value(x, z) for z in others]
+        with unseen():
+            for place, x in enumerate(left):
+                if not np.isnan(rows[place]):
+                    found[place, known] = [self._value(x, z) for z in others]
         return np.asarray(np.clip(rows[:, None] * found * columns, -self.largest, self.largest))
 
     def _factors(self, records: Any) -> Array:
         """Return c(x), not a number where the function fails."""
-        return np.sqrt(self.largest / np.maximum(self._squares(records), float(self.largest)))
+        return np.sqrt(self.largest / np.maximum(self._squares(records), self.largest))
 
     def _squares(self, records: Any) -> Array:
         """Return K(x, x), not a number where x is not accepted or the function fails."""
-        return np.array([self._value(x, x) if self._accepted(x) else math.nan for x in records], dtype=np.float64)
+        with unseen():
+            return np.array([self._value(x, x) if self._accepted(x) else math.nan for x in records], dtype=np.float64)
 
     def _accepted(self, x: Any) -> bool:
         try:

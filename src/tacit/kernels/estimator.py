@@ -20,6 +20,7 @@ from tacit.kernels.fourier import FourierFeatures
 from tacit.kernels.kernel import Kernel, size_of
 from tacit.kernels.landmarks import Landmarks, landmarks_given, listed
 from tacit.kernels.non_interactive import lattice
+from tacit.kernels.proven import check_proven
 from tacit.kernels.released import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
 from tacit.kernels.standard import Linear
 from tacit.mechanisms.mechanism import checked_whole
@@ -63,6 +64,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         if budget is None:
             refuse_ledger(self.ledger)
             raise InvalidParameter(f"method={self.method!r} needs a finite epsilon. Use 'landmarks'.")
+        check_proven(domain.kernel)
         pointwise, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
         if self.method == "tdil":
             rounds = checked_whole("rounds", self.rounds)
@@ -76,14 +78,15 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     def _net(self, domain: Domain, X: Any, budget: Budget) -> Any:
         """Return the net: a lattice if its size is given, nothing where the ball itself can be drawn from."""
         numbered = isinstance(self.landmarks, int | np.integer) and not isinstance(self.landmarks, bool)
-        if isinstance(domain.kernel, Linear) and not budget.is_pure:
+        # By exact type: a subclass may have another bound.
+        if type(domain.kernel) is Linear and not budget.is_pure:
             if not numbered:
                 raise InvalidParameter(
                     "with delta > 0 and a linear kernel method='tdil' draws from the whole ball and takes no net. "
                     "Leave landmarks out."
                 )
             return None
-        if numbered and domain.kernel.vectors:
+        if numbered and domain.vectors:
             return lattice(domain.width, domain.norm, int(self.landmarks))
         return landmarks_given(self.landmarks, X, domain)
 
@@ -95,7 +98,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "model_")
-        records = validated(self, X, reset=False) if self.domain_.kernel.vectors else listed(X)
+        records = validated(self, X, reset=False) if self.domain_.vectors else listed(X)
         return self.model_.scores(records)
 
     def __sklearn_tags__(self) -> Any:

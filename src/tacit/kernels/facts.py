@@ -3,24 +3,24 @@
 from tacit.kernels.custom import FunctionKernel
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Constant, Kernel, Product, Sum
-from tacit.kernels.problem import is_proven
+from tacit.kernels.proven import is_proven
 
 __all__ = ["public_facts"]
 
 
 def public_facts(domain: Domain, loss: str, targets: str) -> tuple[str, ...]:
     """Return what every kernel model assumes: its kernel and bound, the records' form, the loss and the targets."""
-    rows = (f"{domain.width} columns", f"rows clipped to norm {domain.norm:g}") if domain.kernel.vectors else ()
+    rows = (f"{domain.width} columns", f"rows clipped to norm {domain.norm:g}") if domain.vectors else ()
     return f"kernel {_described(domain.kernel)}", f"K(x, x) <= {domain.square:g}", *rows, f"{loss} loss", targets
 
 
 def _described(kernel: Kernel) -> str:
-    if isinstance(kernel, Sum):
+    if type(kernel) is Sum:
         return f"{_described(kernel.first)} + {_described(kernel.second)}"
-    if isinstance(kernel, Product):
+    if type(kernel) is Product:
         return f"({_described(kernel.first)}) * ({_described(kernel.second)})"
-    if isinstance(kernel, Constant):
+    if type(kernel) is Constant:
         return f"{kernel.value:g}"
-    if isinstance(kernel, FunctionKernel):
-        return "of a user's function, declared positive semi-definite"
-    return repr(kernel) if is_proven(kernel) else f"{type(kernel).__name__}, declared positive semi-definite"
+    if type(kernel) is FunctionKernel:
+        return "of a user's function of two records alone"
+    return repr(kernel) if is_proven(kernel) else f"{type(kernel).__name__}, a user's function of two records alone"

@@ -1,7 +1,6 @@
 """What kernel learners share: reading records, losses by name, and a certified model with its sensitivity."""
 
 import math
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget, finite_number
+from tacit.data.labels import column
 from tacit.erm.classification import known_classes
 from tacit.erm.defaults import checked_alpha, is_auto
 from tacit.erm.fitting import known_norm, numeric_targets, validated
@@ -19,6 +19,7 @@ from tacit.erm.loss import PointwiseLoss
 from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic, Squared
 from tacit.erm.objective import Objective
 from tacit.erm.rows import Rows
+from tacit.erm.setting import Setting
 from tacit.erm.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
@@ -27,13 +28,13 @@ from tacit.kernels.landmarks import Landmarks, listed
 from tacit.kernels.minimise import minimise
 from tacit.kernels.model import KernelModel, LinearModel
 from tacit.kernels.problem import KernelProblem, check_alpha, smallest_alpha, tolerance_for
+from tacit.kernels.proven import check_proven
 
 __all__ = ["Certified", "Targets", "certified_model", "needed_kernel", "read_points", "read_records", "read_targets"]
 
 CLASSIFICATION = {"logistic": Logistic(), "huber": HuberHinge(0.5), "hinge": Hinge()}
 LOSSES = (*CLASSIFICATION, "squared", "absolute")
 Alpha = float | Literal["auto"]
-_NO_RECORD = object()
 
 
 @final
@@ -80,9 +81,8 @@ def read_records(
 ) -> tuple[Domain, Any, Any]:
     """Return the domain, validated records and raw targets."""
     if not kernel.vectors:
-        records = listed(X)
-        labels = _column(y)
-        if labels is None or labels.shape != (len(records),) or not records:
+        records, labels = listed(X), column(y)
+        if len(labels) != len(records) or not records:
             raise InvalidParameter("there must be one target for each record, and at least one record.")
         return Domain(kernel, 1.0, 0), records, labels
     norm = known_norm(data_norm, X)
@@ -90,16 +90,9 @@ def read_records(
     return Domain(kernel, norm, data.shape[1]), data, labels
 
 
-def _column(y: Any) -> NDArray[Any] | None:
-    try:
-        return np.asarray(y)
-    except (TypeError, ValueError):
-        return None
-
-
 def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
     """Return points to ask about, clipped like records."""
-    if not domain.kernel.vectors:
+    if not domain.vectors:
         return domain.clipped(listed(Z))
     data = validated(estimator, Z, reset=False, order="C")
     return domain.clipped(data.toarray() if issparse(data) else data)
@@ -117,7 +110,8 @@ def read_targets(labels: NDArray[Any], classes: ArrayLike | None, target_range: 
     if not isinstance(target_range, tuple | list | np.ndarray) or len(target_range) != 2:
         raise InvalidParameter(f"target_range must be a pair (low, high), got {target_range!r}.")
     low, high = finite_number("low", target_range[0]), finite_number("high", target_range[1])
-    if not low < high or not math.isfinite(high - low):
+    # A narrower range has no half that a record could be divided by.
+    if not 1e-290 <= high - low < math.inf:
         raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {target_range!r}.")
     middle, scale = low + (high - low) / 2, (high - low) / 2
     values = np.clip((np.clip(numeric_targets(labels), low, high) - middle) / scale, -1.0, 1.0)
@@ -157,31 +151,21 @@ def certified_model(
     """Fit the exact kernel model, or with landmarks the model restricted to their span.
 
     Guarantee: replacing one record moves the computed w by at most `sensitivity` in the feature space.
-    Assumes: every record's features have at most the domain's radius, and the loss its declared constants.
+    Assumes: the loss has its declared constants. Nothing of the kernel: without landmarks it must be one whose formula
+    is known, with landmarks it is any function of two records.
     Reference: interactive.md, "Sensitivity".
     """
     count = size_of(records)
     if landmarks is None:
+        check_proven(domain.kernel)
         check_alpha(domain, loss, alpha)
         # The model keeps records: as they are now, whatever a caller does with theirs later.
-        clipped = _owned(domain.clipped(records))
+        clipped = domain.clipped(records).copy()
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
         exact = KernelModel(domain, clipped, weights)
         return _certified(domain, exact, count, loss, alpha, tolerance, exact.accuracy(1.01 * loss.lipschitz / alpha))
     return certified_linear(landmarks.inner_domain, landmarks.features(records), targets, loss, alpha)
-
-
-def _owned(records: Any) -> Any:
-    """Return copies of records; one that cannot be copied becomes one that no function takes."""
-    return records.copy() if hasattr(records, "shape") else [_copied(record) for record in records]
-
-
-def _copied(record: Any) -> Any:
-    try:
-        return deepcopy(record)
-    except Exception:
-        return _NO_RECORD
 
 
 def certified_linear(
@@ -194,6 +178,7 @@ def certified_linear(
     Reference: interactive.md, "Sensitivity".
     """
     rows = Rows.clipped(features, domain.norm)
+    Setting.of(rows, loss).require_solvable(alpha)
     objective = Objective(rows, targets, loss, alpha)
     tolerance = max(1e-3 * loss.lipschitz * rows.norm / rows.count, 2 * smallest_tolerance(objective))
     linear = LinearModel(domain, solve(objective, tolerance).coefficient)

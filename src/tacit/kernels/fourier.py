@@ -12,6 +12,7 @@ from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, Constant, Kernel, Sum, size_of
 from tacit.kernels.landmarks import public_uniform
+from tacit.kernels.proven import is_proven
 from tacit.kernels.standard import RBF, Laplacian, Linear
 
 __all__ = ["FourierFeatures"]
@@ -72,10 +73,12 @@ class FourierFeatures:
 
 def _parts(kernel: Kernel) -> tuple[RBF | Laplacian, float]:
     """Return a translation-invariant kernel and the constant added to it."""
-    if isinstance(kernel, RBF | Laplacian):
-        return kernel, 0.0
-    if isinstance(kernel, Sum) and isinstance(kernel.second, Constant) and isinstance(kernel.first, RBF | Laplacian):
-        return kernel.first, float(kernel.second.value)
+    first, constant = kernel, 0.0
+    if isinstance(kernel, Sum) and isinstance(kernel.second, Constant):
+        first, constant = kernel.first, kernel.second.value
+    # By exact type, as everywhere: a subclass may be another function.
+    if is_proven(kernel) and isinstance(first, RBF | Laplacian):
+        return first, constant
     raise InvalidParameter(
         f"method='fourier' is for RBF and Laplacian kernels, plus a constant, got {type(kernel).__name__}. "
         "Use landmarks."

@@ -1,6 +1,7 @@
 """Answers on demand from a secret kernel model: the trusted learner of the interactive setting."""
 
 import os
+from copy import copy
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -31,6 +32,7 @@ from tacit.kernels.kernel import Kernel, size_of
 from tacit.kernels.landmarks import Landmarks, landmarks_given
 from tacit.kernels.memory import Memory, ProcessMemory
 from tacit.kernels.pinp import Pinp, PinpPath
+from tacit.kernels.proven import check_proven
 from tacit.kernels.session import Answers, Session
 from tacit.kernels.state_file import FileMemory, check_new
 from tacit.kernels.tellers import PinpTeller
@@ -48,7 +50,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
 
     Guarantee: all answers together are (epsilon, delta)-private for replace-one neighbours, charged once by `fit`.
     Assumes: public are n, the number of features, `data_norm`, the kernel with its bound, the ridge, and the classes or
-    `target_range`; the kernel is positive semi-definite; answers are given by copies that share one memory.
+    `target_range`; answers are given by copies that share one memory.
     Reference: tacit/kernels/interactive.md, tacit/mechanisms/process.md, tacit/kernels/pinp.md.
 
     Parameters
@@ -59,7 +61,8 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     constants : for PINP, "certified", or "published" for those of the paper.
     loss : "logistic", "huber" or "hinge" for two classes; "squared" or "absolute" (Huber's) for numbers.
     alpha : the ridge; "auto" chooses it from public quantities.
-    landmarks : public points (or their number): the model is restricted to their span. Needed from 20,001 records on.
+    landmarks : public points (or their number): the model is restricted to their span. Needed from 20,001 records on,
+        and for a kernel of your own, which is not known to be positive semi-definite.
     queries, failure : for PINP, how many answers its error bound is for, and how often it may fail.
     state : the path of a new file that keeps what was answered, so that copies and restarts go on together; that file,
         and a pickle of the predictor, are then as secret as the records, and an older file must never be put back.
@@ -108,6 +111,13 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the secret model and charge for all its answers; none is given yet."""
+        fitted = copy(self)
+        fitted._fit(X, y)
+        # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         budget = self._checked_budget()
         regression = self.loss not in CLASSIFICATION
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)
@@ -135,10 +145,12 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         self.classes_ = targets.classes
         self.alpha_ = alpha
         self.release_ = found.map(lambda _: "answers on demand")
-        return self
 
     def _map(self, domain: Domain, X: Any) -> Landmarks | None:
-        return None if self.landmarks is None else Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
+        if self.landmarks is not None:
+            return Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
+        check_proven(domain.kernel)
+        return None
 
     def _checked_budget(self) -> Budget:
         budget = needed_budget(self.epsilon, self.delta)
@@ -195,6 +207,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
 
     def _session_points(self, points: Any) -> Any:
         assert self._mapped is not None
+        # Points are public: what a user's function cannot take is refused, before any noise.
         self._domain.kernel.public_diagonal(points)
         # One by one, so that a point's coordinates do not depend on what else is asked with it.
         rows = [self._mapped.features(points[place : place + 1]) for place in range(size_of(points))]

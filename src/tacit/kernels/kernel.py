@@ -1,11 +1,15 @@
 """What a kernel is here: an inner product of public feature maps that knows how long features can be.
 
-Privacy rests on two declarations: `bound`, the largest K(x, x) over records clipped to a norm, and `accuracy`, how
-far a computed K(x, z) can be from the kernel that the proofs speak of. Both are rounded outward.
+Each formula comes with two numbers: `bound`, the largest K(x, x) over records clipped to a norm, and `accuracy`, how
+far a computed K(x, z) can be from the kernel that the proofs speak of. Both are rounded outward. Parameters are plain
+Python numbers from the moment they enter: a single-precision constant would make a single-precision bound.
 """
 
 import math
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -15,20 +19,37 @@ from scipy.sparse import issparse
 
 from tacit.budget import finite_number
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.reading import numbers
 
-__all__ = ["UNIT", "Array", "Constant", "Kernel", "Product", "Sum", "dots", "grown", "growth", "positive", "size_of"]
+__all__ = [
+    "UNIT",
+    "Array",
+    "Constant",
+    "Kernel",
+    "Product",
+    "Sum",
+    "computed",
+    "dots",
+    "grown",
+    "growth",
+    "positive",
+    "size_of",
+    "unseen",
+]
 
 Array = NDArray[np.float64]
 
 UNIT = 2.0**-53
 _OUTWARD = 1 + 2.0**-45
+_FAR = 1e250
 
 
 class Kernel(ABC):
     """A positive semi-definite function of two records.
 
-    For a class of your own that, symmetry and what it declares are assumptions of every guarantee. Its `block` and
-    `diagonal` are given records, so they must not fail because of one: that would tell about it.
+    Of a class of your own nothing is believed but that a value depends on its two records alone. It is used through
+    public landmarks only; it is given one record at a time, values are cut to its bound, which is asked for once, and a
+    record for which it fails has no features.
     Sums and products of kernels are kernels; adding a positive number adds a constant feature, which is how a
     kernel model has an intercept.
     """
@@ -79,19 +100,19 @@ class Constant(Kernel):
     value: float
 
     def __post_init__(self) -> None:
-        positive("the constant of a kernel", self.value)
+        object.__setattr__(self, "value", positive("the constant of a kernel", self.value))
 
     def bound(self, norm: float) -> float:
         """The number itself."""
-        return float(self.value)
+        return self.value
 
     def block(self, left: Any, right: Any) -> Array:
         """Return the number for every pair."""
-        return np.full((size_of(left), size_of(right)), float(self.value))
+        return np.full((size_of(left), size_of(right)), self.value)
 
     def diagonal(self, records: Any) -> Array:
         """Return the number for every record."""
-        return np.full(size_of(records), float(self.value))
+        return np.full(size_of(records), self.value)
 
     def accuracy(self, norm: float, width: int) -> float:
         """It is exact."""
@@ -183,7 +204,7 @@ def positive(name: str, value: object) -> float:
     """Return a parameter of a kernel as a positive float; refuse anything else."""
     number = finite_number(name, value)
     if not 1e-100 <= number <= 1e100:
-        raise InvalidParameter(f"{name} must be a positive number from 1e-100 to 1e100, got {value!r}.")
+        raise InvalidParameter(f"{name} must be a positive number from 1e-100 to 1e100, got {number:g}.")
     return number
 
 
@@ -204,6 +225,19 @@ def size_of(records: Any) -> int:
     return int(records.shape[0]) if hasattr(records, "shape") else len(records)
 
 
+def computed(what: str, value: object, shape: tuple[int, ...]) -> Array:
+    """Return numbers that a model computed, as floats of a public shape; whatever they are, nothing is refused."""
+    return np.clip(np.nan_to_num(numbers(what, value, shape).astype(np.float64)), -_FAR, _FAR)
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Show no warning of a user's code, and raise none where a caller asked for that: it would tell about records."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _finite(values: Array) -> Array:
     if not np.all(np.isfinite(values)):
         raise InvalidParameter("the kernel must return finite numbers at all points.")
@@ -212,7 +246,7 @@ def _finite(values: Array) -> Array:
 
 def _shared(first: Kernel, second: Kernel) -> bool:
     """Tell whether the parts take vectors; a constant takes anything."""
-    kinds = {part.vectors for part in (first, second) if not isinstance(part, Constant)}
+    kinds = {part.vectors for part in (first, second) if type(part) is not Constant}
     if len(kinds) > 1:
         raise InvalidParameter("a kernel on vectors and one on other records cannot be combined.")
     return kinds.pop() if kinds else True

@@ -2,7 +2,7 @@
 
 u(x) = E^(-1/2) V^T k_Z(x) for K_ZZ = V E V^T are the coordinates of phi(x) projected on span phi(Z), so |u(x)| <= R and
 a kernel model restricted to the span is a linear model of u. The map depends on public points alone; what is computed
-of u(x) is clipped to R besides, so no accuracy of the map is needed for privacy.
+of u(x) is clipped to R besides, so privacy needs no accuracy of the map, nor that a user's function is a kernel.
 """
 
 from copy import deepcopy
@@ -19,7 +19,7 @@ from tacit.erm.crew import crew
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
-from tacit.kernels.problem import is_proven
+from tacit.kernels.proven import is_proven
 from tacit.kernels.standard import Linear
 
 __all__ = ["Landmarks", "landmarks_given", "listed", "public_points", "public_uniform"]
@@ -42,11 +42,7 @@ class Landmarks:
     def at(cls, domain: Domain, points: Any) -> "Landmarks":
         """Build the map from landmarks, which are clipped like records."""
         clipped = domain.clipped(points)
-        domain.kernel.public_diagonal(clipped)
-        gram = domain.gram(clipped)
-        if not np.all(np.isfinite(gram)):
-            raise InvalidParameter("the kernel is not finite at the landmarks.")
-        values, vectors = eigh(gram)
+        values, vectors = eigh(domain.public_gram(clipped))
         if values[0] < -1e-8 * values[-1] or values[-1] <= 0:
             raise InvalidParameter("the kernel's matrix at the landmarks is not positive semi-definite.")
         kept = values > _CUTOFF * values[-1]
@@ -63,7 +59,10 @@ class Landmarks:
         return Domain(Linear(), self.domain.radius, self.count)
 
     def features(self, records: Any) -> NDArray[np.floating[Any]]:
-        """Return the coordinates of records, block by block; in single precision where they are very many."""
+        """Return the coordinates of records, block by block; in single precision where they are very many.
+
+        Each row is a total function of its record: every coordinate is a number within the radius.
+        """
         total = size_of(records)
         many = total * self.count > _MANY_NUMBERS and 1e-30 < self.domain.radius < 1e30
         kind = np.float32 if many else np.float64
@@ -71,7 +70,8 @@ class Landmarks:
 
         def work(bounds: tuple[int, int]) -> None:
             part = self.domain.clipped(records[slice(*bounds)])
-            found[slice(*bounds)] = self.domain.kernel.block(part, self.points) @ self.map
+            coordinates = np.nan_to_num(self.domain.block(part, self.points) @ self.map, nan=0.0)
+            found[slice(*bounds)] = np.clip(coordinates, -self.domain.radius, self.domain.radius)
 
         blocks = [(start, min(start + _BLOCK, total)) for start in range(0, total, _BLOCK)]
         # A user's function may not be fit for several threads.
@@ -111,7 +111,7 @@ def landmarks_given(landmarks: object, records: object, domain: Domain) -> Any:
     Only what shows without a look at values is refused: that rows coincide is a secret of the training set.
     """
     if isinstance(landmarks, int | np.integer) and not isinstance(landmarks, bool):
-        if not domain.kernel.vectors:
+        if not domain.vectors:
             raise InvalidParameter("landmarks must be a list of public records that the kernel's function takes.")
         if not 1 <= landmarks <= 10**5:
             raise InvalidParameter("landmarks must be public points, or a number of them from 1 to 100000.")
@@ -120,7 +120,7 @@ def landmarks_given(landmarks: object, records: object, domain: Domain) -> Any:
         raise InvalidParameter("landmarks must be public points like the records, or a number of points to spread.")
     if landmarks is records or _share_memory(landmarks, records):
         raise InvalidParameter("landmarks must be public points, got the training records themselves.")
-    if not domain.kernel.vectors:
+    if not domain.vectors:
         return deepcopy(listed(landmarks))
     if (
         hasattr(landmarks, "columns")

@@ -3,7 +3,8 @@
 J(w) = (1/n) sum_i loss(<w, phi(x_i)>) + (alpha/2)|w|^2 is minimal at some w* = sum_i mu_i phi(x_i) with
 mu_i = -slope_i/(n alpha). Newton's method works on mu and the matrix K of all pairs; what it returns is judged by the
 gradient's norm sqrt(r^T K r), r = alpha mu + slopes/n, or for the hinge by a duality gap, rounding errors included.
-Whatever the records are, a certified point is returned: where Newton's method does not find one, slower methods do.
+Whatever the records are, a certified point is returned: where Newton's method does not find one within a fixed number
+of steps, slower methods do, within a number of steps that public quantities bound.
 """
 
 import math
@@ -22,15 +23,16 @@ __all__ = ["minimise"]
 
 _DIRECT = 2_500
 _PATIENCE = 300
+_RIDGES = 64
 _MASS = 1.005
 
 
 def minimise(problem: KernelProblem, tolerance: float) -> Array:
     """Return weights whose w lies within tolerance/alpha of the minimiser; their sizes sum to at most 1.005 L/alpha.
 
-    Guarantee: the distance is a true bound, rounding errors included, and no records make this fail.
-    Assumes: the loss is convex with its declared constants; the kernel is positive semi-definite and as accurate as
-    it declares; alpha passes `check_alpha` and the tolerance is `tolerance_for`, or larger.
+    Guarantee: the distance is a true bound, rounding errors included, and no records make this fail or go on for ever.
+    Assumes: the loss is convex with its declared constants; the kernel is proven to be one (`is_proven`); alpha passes
+    `check_alpha` and the tolerance is `tolerance_for`, or larger.
     Reference: strong convexity, |w - w*| <= |grad J(w)|/alpha, or sqrt(2 gap/alpha); interactive.md, "No failure".
     """
     # Whether numbers overflow on the way depends on records, and must not raise where a caller asked for that.
@@ -51,17 +53,19 @@ def _newton(problem: KernelProblem, tolerance: float) -> Array:
         for found in (candidate, weights):
             if _is_light(problem, found) and _gradient_norm(problem, found) <= tolerance:
                 return found
-        weights = weights + _step(problem, weights, scores, slopes)
+        weights = weights + _step(problem, weights, scores, slopes)[0]
         if not np.all(np.isfinite(weights)):
             break
     return candidate
 
 
 def _descended(problem: KernelProblem, weights: Array, tolerance: float) -> Array:
-    """Follow the gradient until the weights are certified, which comes about at every data set.
+    """Follow the gradient until the weights are certified, which comes about at every data set (interactive.md).
 
     Every step is a mean of the weights and of `_stationary`, so the sum of sizes stays below L/alpha.
     """
+    if not np.all(np.isfinite(weights)):
+        weights = np.zeros(problem.count)
     step = 1.0 / (problem.alpha + problem.loss.smoothness * problem.domain.square)
     while not _gradient_norm(problem, weights) <= tolerance:
         weights = weights - step * problem.residual(weights)
@@ -88,8 +92,8 @@ def _gradient_norm(problem: KernelProblem, weights: Array) -> float:
     return math.sqrt(max(square, 0.0)) + domain.radius * (slope + 8 * UNIT * loss.lipschitz) * 1.01
 
 
-def _step(problem: KernelProblem, weights: Array, scores: Array, slopes: Array) -> Array:
-    """Return Newton's step, shortened until the slope along it is small."""
+def _step(problem: KernelProblem, weights: Array, scores: Array, slopes: Array) -> tuple[Array, bool]:
+    """Return Newton's step, shortened until the slope along it is small, and whether it is the whole step."""
     step = _newton_step(problem, weights, slopes, problem.curvatures(scores))
     along = problem.scores(step)
 
@@ -97,7 +101,8 @@ def _step(problem: KernelProblem, weights: Array, scores: Array, slopes: Array) 
         moved = problem.slopes(scores + share * along) / problem.count
         return float((problem.alpha * (weights + share * step) + moved) @ along)
 
-    return step * _share(slope)
+    share = _share(slope)
+    return step * share, share == 1.0
 
 
 def _newton_step(problem: KernelProblem, weights: Array, slopes: Array, curvatures: Array) -> Array:
@@ -133,13 +138,15 @@ def _solved(problem: KernelProblem, root: Array, inside: Any, right: Array) -> A
 
 def _factorised_solve(matrix: Array, ridge: float, right: Array) -> Array:
     """Solve (matrix + ridge I) v = right, with a larger ridge where rounding left a negative direction."""
-    while True:
+    for _ in range(_RIDGES):
         shifted = matrix.copy()
         shifted[np.diag_indices_from(shifted)] += ridge
         try:
-            return np.asarray(cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), right))
+            factors = cho_factor(shifted, overwrite_a=True, check_finite=False)
+            return np.asarray(cho_solve(factors, right, check_finite=False))
         except LinAlgError:
             ridge *= 16
+    return np.zeros_like(right)
 
 
 def _share(slope: Any) -> float:
@@ -158,30 +165,30 @@ def _share(slope: Any) -> float:
 def _narrowed(problem: KernelProblem, tolerance: float) -> Array:
     """Round the corner ever less; the slopes of rounded hinges are dual variables of the hinge itself.
 
-    A rounded hinge is quadratic in three pieces, so Newton's method is done when records stay on theirs. A narrower one
-    begins where it would end if they stayed there, too.
+    A rounded hinge is quadratic in three pieces, so Newton's method is done when a whole step leaves all records on
+    theirs, or when rounding shortens one after the other. A narrower one begins where it would end if they stayed
+    there, too.
     """
-    weights = candidate = slopes = np.zeros(problem.count)
-    width, pieces = 0.5, None
-    while width >= 1e-14:
+    weights = candidate = np.zeros(problem.count)
+    width, sides, stays = 0.5, np.zeros(0), 0
+    for _ in range(_PATIENCE):
         rounded = replace(problem, loss=HuberHinge(width))
-        if pieces is not None:
-            weights = weights + _carried(rounded, weights, slopes, pieces)
-        pieces = None
-        for _ in range(_PATIENCE):
-            scores = rounded.scores(weights)
-            slopes = rounded.slopes(scores)
-            candidate = _stationary(problem, slopes)
-            for found in (candidate, _feasible(problem, weights)):
-                if _distance_by_gap(problem, found) * problem.alpha <= tolerance:
-                    return found
-            weights = weights + _step(rounded, weights, scores, slopes)
-            if not np.all(np.isfinite(weights)):
-                return candidate
-            before, pieces = pieces, rounded.curvatures(scores) > 0
-            if before is not None and np.array_equal(pieces, before):
-                break
-        width /= 8
+        scores = rounded.scores(weights)
+        slopes = rounded.slopes(scores)
+        candidate = _stationary(problem, slopes)
+        for found in (candidate, _feasible(problem, weights)):
+            if _distance_by_gap(problem, found) * problem.alpha <= tolerance:
+                return found
+        curved = rounded.curvatures(scores) > 0
+        before, sides = sides, np.where(curved, 0.5, np.abs(slopes))
+        stays = stays + 1 if np.array_equal(sides, before) else 0
+        step, whole = _step(rounded, weights, scores, slopes)
+        weights = weights + step
+        if stays >= (1 if whole else 5):
+            width, sides, stays = width / 8, np.zeros(0), 0
+            weights = weights + _carried(replace(problem, loss=HuberHinge(width)), weights, slopes, curved)
+        if width < 1e-14 or not np.all(np.isfinite(weights)):
+            break
     return candidate
 
 
@@ -200,14 +207,22 @@ def _feasible(problem: KernelProblem, weights: Array) -> Array:
 
 
 def _swept(problem: KernelProblem, weights: Array, tolerance: float) -> Array:
-    """Maximise the hinge's dual in one variable after the other until the gap is small."""
+    """Maximise the hinge's dual in one variable after the other until the gap is small.
+
+    Only variables whose part of the gap is far above rounding errors are moved, so every move raises the dual, by no
+    less than public quantities say: there is a last one (interactive.md, "No failure").
+    """
     unit = 1.0 / (problem.count * problem.alpha)
-    squares = np.maximum(np.diagonal(problem.gram), UNIT * problem.domain.square)
+    small = (tolerance**2 / (2.01 * problem.alpha) - 2 * problem.gap_error) / 2.02
+    # A little above K(x, x), whatever its error: a step is never too long.
+    squares = np.diagonal(problem.gram) + 2 * problem.score_error(1.0)
+    weights = _feasible(problem, np.nan_to_num(weights))
     while not _distance_by_gap(problem, weights) * problem.alpha <= tolerance:
         weights = weights.copy()
         for place, label in enumerate(problem.targets):
-            short = 1.0 - label * float(problem.gram[place] @ weights)
-            weights[place] = label * min(max(label * weights[place] + short / squares[place], 0.0), unit)
+            t, dual = label * problem.score(place, weights) - 1.0, label * weights[place] / unit
+            if (dual if t > 0 else 1.0 - dual) * abs(t) >= small:
+                weights[place] = label * min(max(label * weights[place] - t / squares[place], 0.0), unit)
     return weights
 
 
@@ -219,4 +234,4 @@ def _distance_by_gap(problem: KernelProblem, weights: Array) -> float:
     dual = np.clip(weights * problem.targets * (problem.count * problem.alpha), 0.0, 1.0)
     t = problem.targets * problem.scores(weights) - 1.0
     gap = float(np.mean(np.where(t > 0, dual, 1.0 - dual) * np.abs(t))) * 1.001
-    return math.sqrt(2 * (gap + 2 * problem.score_error(1.001 / problem.alpha)) / problem.alpha) * 1.001
+    return math.sqrt(2 * (gap + 2 * problem.gap_error) / problem.alpha) * 1.001

@@ -18,10 +18,10 @@ from scipy.linalg import solve
 from tacit import noise
 from tacit.accounting.analytic import rounded_down
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget
+from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
-from tacit.kernels.kernel import Array, size_of
+from tacit.kernels.kernel import Array, computed, size_of
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.laplace import laplace_units
 from tacit.mechanisms.mechanism import (
@@ -29,7 +29,6 @@ from tacit.mechanisms.mechanism import (
     checked_budget,
     checked_sensitivity,
     checked_whole,
-    numeric,
     typed_below,
 )
 from tacit.noise import NEGLECTED, Source, add_on_grid, gaussian_error, power_of_two_below
@@ -132,8 +131,9 @@ class NetRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
-        checked_sensitivity(self.moved)
-        checked_whole("rounds", self.rounds)
+        object.__setattr__(self, "moved", checked_sensitivity(self.moved))
+        object.__setattr__(self, "size", finite_number("size", self.size))
+        object.__setattr__(self, "rounds", checked_whole("rounds", self.rounds))
         _ = self.measurement.deviation, self.chooser.rate
 
     @cached_property
@@ -159,18 +159,15 @@ class NetRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
 
     def check(self, value: ArrayLike) -> Array:
         """Return the exact model's values on the net."""
-        array = numeric("the values on the net", value)
-        if array.shape != (size_of(self.net),):
-            raise InvalidParameter(f"wanted {size_of(self.net)} values, got an array of shape {array.shape}.")
-        return array
+        return computed("the values on the net", value, (size_of(self.net),))
 
     def at(self, places: Sequence[int] | Array) -> Any:
         """Return the points of the net at some places."""
-        return self.net[places] if self.domain.kernel.vectors else [self.net[place] for place in places]
+        return self.net[places]
 
     def randomise(self, value: ArrayLike, source: Source) -> tuple[Array, Array]:
         """Return the places of the chosen points in the net, and the measured values there."""
-        exact = np.asarray(value, dtype=np.float64)
+        exact = self.check(value)
         public = np.zeros_like(exact)
         # Beyond this no value can be right, and a difference would be rounded by more than `moved` provides for.
         reach = 2 * self.size * self.domain.radius
@@ -181,7 +178,7 @@ class NetRelease(Mechanism[ArrayLike, tuple[Array, Array]]):
             measured.append(self.measurement.draw(float(exact[places[-1]]), source))
             chosen = self.at(places)
             weights = posterior(self.domain.gram(chosen), np.array(measured), self.measurement.deviation, self.size)
-            public = np.clip(self.domain.kernel.block(self.net, chosen) @ weights, -reach, reach)
+            public = np.clip(self.domain.block(self.net, chosen) @ weights, -reach, reach)
         return np.array(places), np.array(measured)
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget
+from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel import Array
 from tacit.mechanisms.laplace import laplace_units
@@ -48,13 +48,17 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
-        checked_sensitivity(self.sensitivity)
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
+        for name in ("square", "value_error", "size", "failure"):
+            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
         if self.budget.is_pure:
             raise InvalidParameter("PINP needs delta > 0: without noise on its threshold it has no pure guarantee.")
-        if isinstance(self.queries, bool) or not isinstance(self.queries, int) or not 1 <= self.queries <= 10**12:
-            raise InvalidParameter(f"queries must be a whole number from 1 to 1e12, got {self.queries!r}.")
+        whole = isinstance(self.queries, int | np.integer) and not isinstance(self.queries, bool)
+        if not whole or not 1 <= self.queries <= 10**12:
+            raise InvalidParameter("queries must be a whole number from 1 to 1e12, got something else.")
+        object.__setattr__(self, "queries", int(self.queries))
         if not 1e-12 <= self.failure < 1:
-            raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {self.failure!r}.")
+            raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {self.failure:g}.")
         if self.units > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.updates} updates.")
         if self.published and not self._keeps_budget:

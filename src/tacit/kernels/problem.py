@@ -8,23 +8,21 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from tacit.erm.exact import CompensatedSum
 from tacit.erm.loss import PointwiseLoss
 from tacit.erm.losses import Hinge
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
-from tacit.kernels.kernel import UNIT, Array, Constant, Kernel, Product, Sum, growth, size_of
-from tacit.kernels.standard import RBF, Laplacian, Linear, Polynomial
+from tacit.kernels.kernel import UNIT, Array, growth, size_of
+from tacit.kernels.proven import check_proven
 
-__all__ = ["LARGEST_COUNT", "KernelProblem", "check_alpha", "is_proven", "smallest_alpha", "tolerance_for"]
+__all__ = ["LARGEST_COUNT", "KernelProblem", "check_alpha", "smallest_alpha", "tolerance_for"]
 
 LARGEST_COUNT = 20_000
 """How many records the matrix of all pairs is built for."""
 
 _BLOCK = 256
-_PROVEN = (Constant, Linear, Polynomial, RBF, Laplacian)
 
 
 @final
@@ -40,20 +38,15 @@ class KernelProblem:
 
     @classmethod
     def of(cls, domain: Domain, records: Any, targets: object, loss: PointwiseLoss, alpha: float) -> "KernelProblem":
-        """Build the matrix of all pairs of clipped records; refuse kernels that show a negative square."""
+        """Build the matrix of all pairs of clipped records; nothing is refused because of one of them."""
+        check_proven(domain.kernel)
         count = size_of(records)
         if count > LARGEST_COUNT:
             raise InvalidParameter(
                 f"exact kernel models are fitted to at most {LARGEST_COUNT} records, got {count}. "
                 "Use landmarks (method='landmarks', or landmarks=... of an interactive predictor)."
             )
-        gram = domain.gram(records)
-        largest = float(np.max(np.diagonal(gram)))
-        if not np.all(np.isfinite(gram)) or largest > domain.square * (1 + 1e-9):
-            raise InvalidParameter("the kernel's values at these records are not finite, or exceed its own bound.")
-        if not is_proven(domain.kernel):
-            _require_positive(gram, domain)
-        return cls(domain, gram, loss.prepare(targets), loss, alpha)
+        return cls(domain, domain.gram(records), loss.prepare(targets), loss, alpha)
 
     @property
     def count(self) -> int:
@@ -68,9 +61,19 @@ class KernelProblem:
             total.add(weights[part] @ self.gram[part])
         return total.result()
 
+    def score(self, place: int, weights: Array) -> float:
+        """Return one record's score, as accurately as `scores`."""
+        products = self.gram[place] * weights
+        return math.fsum(np.add.reduceat(products, np.arange(0, self.count, _BLOCK)))
+
     def score_error(self, mass: float) -> float:
         """Bound the error of a computed score when the sizes of the weights sum to `mass`."""
         return _score_unit(self.domain) * mass
+
+    @property
+    def gap_error(self) -> float:
+        """Bound the error of each term of the hinge's gap: that of a score, and that of a dual variable near 1."""
+        return self.score_error(1.001 / self.alpha) + 4 * UNIT
 
     def slopes(self, scores: Array) -> Array:
         """Return the derivative of every record's loss in its score, cut to L, which no minimiser's slope exceeds."""
@@ -88,13 +91,6 @@ class KernelProblem:
     def _shifted(self, scores: Array) -> Array:
         offset = self.loss.offset(self.targets)
         return np.array(scores if offset is None else scores - offset)[:, None]
-
-
-def is_proven(kernel: Kernel) -> bool:
-    """Tell whether a kernel's formula is known to be positive semi-definite; a class of a user's own never is."""
-    if isinstance(kernel, Sum | Product) and type(kernel) in (Sum, Product):
-        return is_proven(kernel.first) and is_proven(kernel.second)
-    return type(kernel) in _PROVEN
 
 
 def smallest_alpha(domain: Domain, loss: PointwiseLoss) -> float:
@@ -123,22 +119,6 @@ def tolerance_for(domain: Domain, count: int, loss: PointwiseLoss, alpha: float)
     mass = 1.01 * loss.lipschitz / alpha
     score = _score_unit(domain) * mass
     if isinstance(loss, Hinge):
-        return max(1e-2 * domain.radius / count, 8 * math.sqrt(2 * score * alpha))
+        return max(1e-2 * domain.radius / count, 8 * math.sqrt(2 * (score + 4 * UNIT) * alpha))
     slope = loss.smoothness * score + loss.rounding(domain.square * mass) + 16 * UNIT * loss.lipschitz
     return max(1e-3 * loss.lipschitz * domain.radius / count, 16 * domain.radius * slope)
-
-
-def _require_positive(gram: Array, domain: Domain) -> None:
-    """Refuse a matrix with a clearly negative direction: no kernel has one."""
-    count = len(gram)
-    shifted = gram.copy()
-    # More than the kernel's own error and the factorisation's can amount to, so no true kernel is refused.
-    error = (count + 1) * (domain.accuracy + growth(count + 2) * domain.square)
-    shifted[np.diag_indices_from(shifted)] += error + 1e-10 * domain.square
-    refused = False
-    try:
-        np.linalg.cholesky(shifted)
-    except LinAlgError:
-        refused = True
-    if refused:
-        raise InvalidParameter("the kernel function is not positive semi-definite on these records.")

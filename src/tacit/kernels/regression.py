@@ -1,5 +1,6 @@
 """Private kernel regression with scikit-learn manners, over public landmarks."""
 
+from copy import copy
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -65,6 +66,13 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, charging the ledger once."""
+        fitted = copy(self)
+        fitted._fit(X, y)
+        # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in ("absolute", "squared") or (self.loss == "squared" and self.method in METHODS[:2]):
             raise InvalidParameter(
@@ -77,7 +85,6 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         found = self._release(domain, X, records, targets.values, loss, budget, targets.assumed)
         self._range = targets.middle, targets.scale
         self._keep(domain, found)
-        return self
 
     def predict(self, X: Any) -> Array:
         """Return the predicted target of every row."""

@@ -20,10 +20,8 @@ from tacit.kernels.kernel import Array
 from tacit.kernels.landmarks import Landmarks
 from tacit.kernels.model import LinearModel
 from tacit.kernels.non_interactive import NetRelease, posterior
-from tacit.kernels.problem import is_proven
 from tacit.kernels.semi_interactive import LaplaceAnswers, fitted_weights
 from tacit.mechanisms.process import GaussianProcess
-from tacit.mechanisms.triangle import Triangle
 from tacit.release import Release, release
 
 __all__ = [
@@ -53,7 +51,7 @@ class Expansion:
 
     def scores(self, records: Any) -> Array:
         """Return the scores of every record."""
-        return np.asarray(self.domain.kernel.block(self.domain.clipped(records), self.points) @ self.weights.T)
+        return np.asarray(self.domain.block(self.domain.clipped(records), self.points) @ self.weights.T)
 
 
 @final
@@ -150,7 +148,7 @@ def release_answers(
     """Fit the exact kernel model, release noisy answers at the landmarks, and the model that fits them.
 
     Guarantee: the model is (epsilon, delta)-private; pure when delta is 0, which only independent noise allows.
-    Assumes: the landmarks are public; the kernel is positive semi-definite.
+    Assumes: the landmarks are public.
     Reference: tacit/kernels/semi_interactive.md.
     """
     if method == "matched" and budget.is_pure:
@@ -165,9 +163,6 @@ def release_answers(
             budget, found.sensitivity, domain.square, domain.accuracy, found.value_error, found.reach, len(gram)
         )
         none = np.zeros((len(gram), 0))
-        if not is_proven(domain.kernel):
-            # What the landmarks show of a function that is no kernel is refused while nothing was charged.
-            Triangle(law.jitter).next_rows(none, gram)
         path = release(law, found.model, **common)
         drawn = path.value.draw(points, none, gram)
         weights = fitted_weights(gram, np.array([each.answer for each in drawn]), found.size, law.jitter)
@@ -192,7 +187,7 @@ def release_tdil(
     """Fit the exact model and release it without any public sample: over a net, or over the ball if `net` is None.
 
     Guarantee: the model is (epsilon, delta)-private; pure when delta is 0, which only a net allows.
-    Assumes: the net is public; over the ball the kernel is linear.
+    Assumes: the net is public; over the ball the kernel is `Linear` itself.
     Reference: tacit/kernels/non_interactive.md.
     """
     facts = (f"{rounds} rounds over {'the ball' if net is None else 'a public net'}", f"alpha={alpha:.6g}")
@@ -212,9 +207,6 @@ def release_tdil(
         points, deviation = chosen.value[0], ball.measurement.deviation
     else:
         listed = NetRelease(budget, domain, domain.clipped(net), moved, found.size, rounds)
-        domain.kernel.public_diagonal(listed.net)
-        if not is_proven(domain.kernel):
-            domain.gram(listed.net)
         chosen = release(listed, found.model.values(listed.net), **common)
         points, deviation = listed.at(chosen.value[0]), listed.measurement.deviation
     weights = posterior(domain.gram(points), chosen.value[1], deviation, found.size)

@@ -14,14 +14,13 @@ from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.kernels.kernel import Array
+from tacit.kernels.kernel import Array, computed
 from tacit.mechanisms.laplace import laplace_units
 from tacit.mechanisms.mechanism import (
     Mechanism,
     checked_budget,
     checked_sensitivity,
     checked_whole,
-    numeric,
     typed_below,
 )
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
@@ -47,8 +46,8 @@ class LaplaceAnswers(Mechanism[ArrayLike, Array]):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
-        checked_sensitivity(self.sensitivity)
-        checked_whole("count", self.count)
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
+        object.__setattr__(self, "count", checked_whole("count", self.count))
         if self.units > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.count} answers. Ask fewer.")
 
@@ -86,15 +85,11 @@ class LaplaceAnswers(Mechanism[ArrayLike, Array]):
 
     def check(self, value: ArrayLike) -> Array:
         """Return the values as floats; refuse another number of them."""
-        array = numeric("the values", value)
-        if array.shape != (self.count,):
-            raise InvalidParameter(f"wanted {self.count} values, got an array of shape {array.shape}.")
-        return array
+        return computed("the values", value, (self.count,))
 
     def randomise(self, value: ArrayLike, source: Source) -> Array:
         """Return the values plus noise."""
-        array = np.asarray(value, dtype=np.float64)
-        return add_on_grid(array, noise.laplace(source, self.units, self.count), self.grid)
+        return add_on_grid(self.check(value), noise.laplace(source, self.units, self.count), self.grid)
 
 
 def answer_epsilon(budget: Budget, count: int) -> float:

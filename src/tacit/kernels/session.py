@@ -9,7 +9,7 @@ from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
 from tacit.kernels.memory import Entry, Memory, ProcessMemory, Turn
 from tacit.kernels.pinp import Pinp
-from tacit.kernels.tellers import PinpTeller, ProcessTeller, Secret, Teller, decoded, encoded, restored
+from tacit.kernels.tellers import PinpTeller, ProcessTeller, Secret, Teller, decoded, encoded
 from tacit.mechanisms.process import GaussianProcess
 
 __all__ = ["Answers", "Session"]
@@ -39,15 +39,15 @@ class Answers:
 class _Told:
     """What one copy has taken over from the memory, in order."""
 
-    def __init__(self, domain: Domain, teller: Teller) -> None:
-        self._domain, self.teller = domain, teller
+    def __init__(self, teller: Teller) -> None:
+        self.teller = teller
         self.count = 0
         self._known: dict[bytes, Array] = {}
 
     def adopt(self, entry: Entry) -> None:
         """Take over one answer."""
         numbers = np.frombuffer(entry.numbers, dtype=np.float64)
-        self.teller.adopt(decoded(self._domain, entry.point), numbers)
+        self.teller.adopt(decoded(entry.point), numbers)
         self._known[entry.point] = numbers
         self.count += 1
 
@@ -56,8 +56,7 @@ class _Told:
         waiting = [key for key in asked if key not in self._known]
         drawn: list[Entry] = []
         while waiting and self.teller.room > 0:
-            points = [asked[key] for key in waiting]
-            told = self.teller.tell(np.array(points) if self._domain.kernel.vectors else points)
+            told = self.teller.tell(np.array([asked[key] for key in waiting]))
             entries = [Entry(key, numbers.tobytes()) for key, numbers in zip(waiting, told, strict=False)]
             for entry in entries:
                 self.adopt(entry)
@@ -73,11 +72,10 @@ class _Told:
         for place, chosen in ((True, np.flatnonzero(known)), (False, np.flatnonzero(~known))):
             if not len(chosen):
                 continue
-            part = points[chosen] if self._domain.kernel.vectors else [points[index] for index in chosen]
             if place:
-                deviation[chosen], error[chosen] = self.teller.bars(part)
+                deviation[chosen], error[chosen] = self.teller.bars(points[chosen])
             else:
-                values[chosen], error[chosen] = self.teller.public(part)
+                values[chosen], error[chosen] = self.teller.public(points[chosen])
                 deviation[chosen] = np.nan
         return Answers(values, deviation, error, known)
 
@@ -90,7 +88,7 @@ class Session:
         self, domain: Domain, law: GaussianProcess | Pinp, secret: Secret, mark: str, size: float, memory: Memory
     ) -> None:
         self._parts = (domain, law, secret, mark, size, memory)
-        self._domain, self._memory = domain, memory
+        self._memory = memory
         self._kind = ProcessTeller if isinstance(law, GaussianProcess) else PinpTeller
         self._told: _Told | None = None
 
@@ -126,11 +124,9 @@ class Session:
         return told.teller
 
     def ask(self, points: Any) -> Answers:
-        """Answer clipped points."""
-        keys = [encoded(self._domain, point) for point in points]
-        points = restored(self._domain, keys)
-        # All that can be refused of a single point, before any noise: later it could depend on noise what is looked at.
-        self._domain.kernel.public_diagonal(points)
+        """Answer clipped points, one a row."""
+        keys = [encoded(point) for point in points]
+        points = np.array([decoded(key) for key in keys])
         with self._memory.turn() as turn:
             told = self._taken(turn)
             drawn = told.tell(dict(zip(keys, points, strict=True))) if self.draws else []
@@ -149,7 +145,7 @@ class Session:
         told, self._told = self._told, None
         if told is None:
             domain, law, secret, mark, size, _ = self._parts
-            told = _Told(domain, self._kind(domain, law, secret, mark, size))  # type: ignore[arg-type]
+            told = _Told(self._kind(domain, law, secret, mark, size))  # type: ignore[arg-type]
         for entry in turn.since(told.count):
             told.adopt(entry)
         return told

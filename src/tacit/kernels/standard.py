@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from tacit.budget import finite_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel import UNIT, Array, Kernel, dots, grown, growth, positive
 
@@ -47,10 +48,10 @@ class Polynomial(Kernel):
     def __post_init__(self) -> None:
         whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
         if not whole or not 1 <= self.degree <= 100:
-            raise InvalidParameter(f"degree must be a whole number from 1 to 100, got {self.degree!r}.")
+            raise InvalidParameter("degree must be a whole number from 1 to 100, got something else.")
         object.__setattr__(self, "degree", int(self.degree))
-        if self.constant != 0:
-            positive("constant", self.constant)
+        constant = finite_number("constant", self.constant)
+        object.__setattr__(self, "constant", positive("constant", constant) if constant else 0.0)
 
     def bound(self, norm: float) -> float:
         """At x = z of full norm."""
@@ -80,7 +81,7 @@ class RBF(Kernel):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("gamma", self.gamma)
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
 
     def bound(self, norm: float) -> float:
         """One, whatever the norm."""
@@ -113,7 +114,7 @@ class Laplacian(Kernel):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("gamma", self.gamma)
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
 
     def bound(self, norm: float) -> float:
         """One, whatever the norm."""

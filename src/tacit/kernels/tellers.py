@@ -1,6 +1,5 @@
 """How each interactive method answers new points, and what it leaves behind for copies to go on from."""
 
-import json
 import math
 from abc import ABC, abstractmethod
 from typing import Any, final
@@ -8,20 +7,17 @@ from typing import Any, final
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
 from tacit.kernels.kernel import Array, size_of
-from tacit.kernels.model import total_block
 from tacit.kernels.pinp import Pinp, PinpPath
 from tacit.mechanisms.process import Drawn, GaussianProcess, Path, SecretFunction
 from tacit.noise import Source
 
-__all__ = ["PinpTeller", "ProcessTeller", "Secret", "Teller", "decoded", "encoded", "restored"]
+__all__ = ["PinpTeller", "ProcessTeller", "Secret", "Teller", "decoded", "encoded"]
 
 Secret = tuple[SecretFunction, Source] | None
 """The function and where its noise comes from; None in a copy that may only repeat."""
 
-_PLAIN_NUMPY = (np.str_, np.bool_, np.integer, np.floating)
 _USUAL = float(ndtri(0.975))
 
 
@@ -40,9 +36,7 @@ class Teller(ABC):
     def tell(self, points: Any) -> list[Array]:
         """Answer the first of these new points and as many more as is convenient; return what each leaves behind.
 
-        Only points that `adopt` is then told of count as answered. What is public is computed first and may be refused;
-        nothing is because of records or of noise. What is answered is the point that `adopt` will be told of, not one
-        that merely has the same bytes, such as a list for a tuple.
+        Only points that `adopt` is then told of count as answered. Nothing is refused because of records or of noise.
         """
 
     @abstractmethod
@@ -167,80 +161,41 @@ class PinpTeller(Teller):
         return values, np.abs(values) + self._size * np.sqrt(diagonal)
 
     def _cross(self, points: Any) -> Array:
-        """Return K between points and corrected ones, without ever refusing a pair.
-
-        Which points are corrected is an outcome of noise. A pair that is refused makes a whole question fail, and what
-        was drawn for it would be drawn again: whoever repeats it could count how often a point is corrected.
-        """
+        """Return K between points and corrected ones, which are an outcome of noise: no pair is refused."""
         if not len(self._points):
             return np.zeros((size_of(points), 0))
-        return total_block(self._domain, points, self._points.all)
+        return self._domain.block(points, self._points.all)
 
 
 @final
 class _Points:
-    """A growing list of points in the form that kernels take."""
+    """A growing table of points."""
 
     def __init__(self, domain: Domain) -> None:
-        self._vectors = domain.kernel.vectors
         self._rows = np.empty((16, domain.width))
-        self._list: list[Any] = []
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     @property
-    def all(self) -> Any:
+    def all(self) -> Array:
         """All points so far."""
-        return self._rows[: self._count] if self._vectors else self._list
+        return self._rows[: self._count]
 
     def append(self, point: Any) -> None:
         """Add one point."""
-        if not self._vectors:
-            self._list.append(point)
-        else:
-            if self._count == len(self._rows):
-                self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-            self._rows[self._count] = point
+        if self._count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._rows[self._count] = point
         self._count += 1
 
 
-def encoded(domain: Domain, point: Any) -> bytes:
-    """Return a point as bytes, the same for points of the same types and values."""
-    if domain.kernel.vectors:
-        return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()
-    return json.dumps(_plain(point), sort_keys=True, separators=(",", ":")).encode()
+def encoded(point: Any) -> bytes:
+    """Return a point as bytes, the same for equal points."""
+    return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()
 
 
-def decoded(domain: Domain, text: bytes) -> Any:
+def decoded(text: bytes) -> Array:
     """Return the point that bytes stand for."""
-    return np.frombuffer(text, dtype=np.float64) if domain.kernel.vectors else _restored(json.loads(text))
-
-
-def restored(domain: Domain, keys: list[bytes]) -> Any:
-    """Return points as they come back from memory, in the form that kernels take."""
-    found = [decoded(domain, key) for key in keys]
-    return np.array(found) if domain.kernel.vectors else found
-
-
-def _plain(point: Any) -> Any:
-    if isinstance(point, _PLAIN_NUMPY) and not isinstance(point, np.longdouble | np.timedelta64):
-        point = point.item()
-    if isinstance(point, str | int | float | bool) and not isinstance(point, np.generic):
-        return point
-    if isinstance(point, tuple | list):
-        return ["tuple", [_plain(part) for part in point]]
-    if isinstance(point, set | frozenset):
-        return ["set", sorted((_plain(part) for part in point), key=json.dumps)]
-    raise InvalidParameter(
-        f"a point must be a text, a number, or a tuple or set of such, got {type(point).__name__}. "
-        "Convert it before asking."
-    )
-
-
-def _restored(plain: Any) -> Any:
-    if not isinstance(plain, list):
-        return plain
-    parts = [_restored(part) for part in plain[1]]
-    return tuple(parts) if plain[0] == "tuple" else frozenset(parts)
+    return np.frombuffer(text, dtype=np.float64)
