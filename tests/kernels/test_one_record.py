@@ -115,6 +115,22 @@ def test_no_record_makes_a_floating_point_error_in_an_answer(value: float) -> No
             )
 
 
+@pytest.mark.parametrize("value", [0.5, 1e160, 5e-324])
+def test_no_record_makes_a_floating_point_error_in_a_prediction(value: float) -> None:
+    """A private score asks models about secret records, so predictions do not fail because of one either."""
+    records = np.vstack([X[:-1], np.full((1, 3), value)])
+    given: dict[str, Any] = {"epsilon": 1.0, "data_norm": 30.0, "landmarks": Z}
+    for kernel in (RBF(900.0), Laplacian(900.0)):
+        models = (
+            PrivateKernelClassifier(kernel, **given).fit(X, Y),
+            PrivateKernelRegressor(kernel, target_range=(0.0, 1e300), **given).fit(X, X[:, 0]),
+        )
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert all(np.all(np.isfinite(model.predict(records))) for model in models)
+            assert np.all(np.isfinite(models[0].predict_proba(records)))
+
+
 @pytest.mark.parametrize("target", [0.5, 1.7e308, -1.7e308])
 def test_no_target_makes_a_warning(target: float) -> None:
     """Targets are clipped before anything is computed with them."""

@@ -129,6 +129,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
         return np.asarray(self.classes_[indices])
 
+    @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row, as the logistic loss with its margin reads scores."""
         scores = self.decision_function(X)

@@ -96,6 +96,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.alpha_ = found.alpha
         self.release_ = found.release
 
+    @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "model_")
         records = validated(self, X, reset=False) if self.domain_.vectors else listed(X)

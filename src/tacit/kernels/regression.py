@@ -86,6 +86,7 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         self._range = targets.middle, targets.scale
         self._keep(domain, found)
 
+    @np.errstate(all="ignore")
     def predict(self, X: Any) -> Array:
         """Return the predicted target of every row."""
         scores = self._scores(X).ravel()
