@@ -176,3 +176,27 @@ def test_ridges_that_no_solver_is_quick_with_are_refused_before_the_charge(
         with pytest.raises(InvalidParameter, match="busy for long"):
             PrivateLinearSVC(1.0, **{"data_norm": 1.0, **options}, ledger=ledger).fit(scale * rows, targets)
     assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("norm", [1e-99, 1e-70, 1.0, 1e30, 1e99])
+@pytest.mark.parametrize(
+    "options", [{"loss": "hinge"}, {"width": 1e-3}, {"width": 0.5, "perturbation": "output"}, {"alpha": 1e100}], ids=str
+)
+def test_records_of_any_size_are_solved_in_as_few_passes_or_refused_alike(
+    norm: float, options: dict[str, Any], passes: list[int]
+) -> None:
+    """Rows of 1e300 clipped to a norm of 1e-99 once left the solver without a Hessian, and it did not return."""
+    rng = np.random.default_rng(0)
+    rows, sides = _separable(rng, 60, 3)
+    sizes = 10.0 ** rng.uniform(-300, 300, size=(60, 1))
+    outcomes = set()
+    for table in (rows, 0 * rows, 1e-300 * rows, 1e300 * rows, sizes * rows, np.tile(rows[0], (60, 1))):
+        passes[0] = 0
+        try:
+            model = PrivateLinearSVC(1.0, data_norm=norm, classes=[-1, 1], random_state=0, **options).fit(table, sides)
+            outcomes.add(bool(np.all(np.isfinite(model.coef_))))
+        except InvalidParameter as refusal:
+            outcomes.add(str(refusal))  # type: ignore[arg-type]
+        assert passes[0] <= 2_000
+    assert len(outcomes) == 1
+    assert False not in outcomes

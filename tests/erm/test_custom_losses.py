@@ -20,6 +20,7 @@ from tacit.erm import (
     Squared,
     solve,
 )
+from tacit.erm.calibration import pure_tilt
 from tacit.erm.gradient import GradientPerturbation
 from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.setting import Setting
@@ -181,6 +182,26 @@ def test_the_squared_loss_is_refused_where_its_slope_has_no_bound(perturbation: 
     with pytest.raises(InvalidParameter, match="contradicts its declarations"):
         PrivateERM(Squared(1.0, 0.1), 1.0, delta, perturbation=perturbation, data_norm=1.0, ledger=ledger).fit(X, Y)
     assert ledger.entries() == []
+
+
+def test_the_squared_loss_would_have_broken_its_claim() -> None:
+    """The twin: noise calibrated to the declared slope leaves a delta of several hundredths at a claimed pure 1."""
+    tilt = pure_tilt(Budget(1.0), Setting(1, 1, 1.0, Squared(1.0, 0.1)), 0.1)
+    w = np.linspace(-60.0, 60.0, 400_001)
+    # One record (1, 1), or (0, 0): the density of the minimiser is that of b = -alpha w - slope, times alpha + bend.
+    density = [
+        np.exp(-np.abs(tilt.alpha * w + slope) / tilt.scale) / (2 * tilt.scale) * (tilt.alpha + bend)
+        for slope, bend in ((w - 1.0, 1.0), (0.0, 0.0))
+    ]
+    step = w[1] - w[0]
+    delta = max(float(np.maximum(one - math.e * two, 0.0).sum()) * step for one, two in (density, density[::-1]))
+    assert delta > 0.02
+    tilt = pure_tilt(Budget(1.0), Setting(1, 1, 1.0, HuberRegression(1.1, 1.0)), 0.1)
+    one = np.abs(tilt.alpha * w + np.clip(w - 1.0, -1.1, 1.1)) / -tilt.scale + np.log(
+        tilt.alpha + (np.abs(w - 1) < 1.1)
+    )
+    two = np.abs(tilt.alpha * w) / -tilt.scale + math.log(tilt.alpha)
+    assert np.all(np.abs(one - two) <= 1.0 + 1e-9)
 
 
 def test_the_mechanisms_themselves_refuse_slopes_without_a_bound() -> None:

@@ -191,7 +191,7 @@ HOSTILE = [5e-324, -5e-324, 1e-310, 1e-200, 1e160, -1e200, 1.7e308, -0.0, 2.0**5
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, list], ids=["dense", "sparse", "list"])
 @pytest.mark.parametrize("name", MODELS)
 def test_no_error_state_and_no_filter_makes_a_record_heard(name: str, make: Callable[..., Any]) -> None:
-    """With numpy's errors raised and warnings turned into errors, tiny, huge and odd records are fitted as any other."""
+    """With numpy's errors raised and warnings turned into errors, tiny and huge records are fitted as any others."""
     for cell in HOSTILE:
         rows = X.copy()
         rows[0] = cell

@@ -38,7 +38,7 @@ __all__ = [
     "validated",
 ]
 
-_LARGEST_ENTRY = 1e100
+_LARGEST_ENTRY = 1e40
 
 INTERCEPT = 0.25
 """The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
@@ -108,18 +108,21 @@ def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> 
     """Clip rows to the norm and end them with a constant, unless they have one already."""
     has_constant = isinstance(original, BoundedRows) and original.has_constant
     constant = INTERCEPT * norm if fit_intercept and not has_constant else None
-    return Rows.clipped(_tamed(X), norm, constant)
+    return Rows.clipped(_tamed(X, _LARGEST_ENTRY * norm), norm, constant)
 
 
-def _tamed(X: Any) -> Any:
-    """Clamp entries whose squares would overflow: like clipping, a change of each record by itself."""
+def _tamed(X: Any, largest: float) -> Any:
+    """Clamp entries that dwarf the norm: like clipping, a change of each record by itself.
+
+    Their squares could overflow, and the squares of the factors that clip them vanish.
+    """
     entries = X.data if issparse(X) else X
-    if entries.size == 0 or max(-entries.min(), entries.max()) < _LARGEST_ENTRY:
+    if entries.size == 0 or max(-entries.min(), entries.max()) < largest:
         return X
     if not issparse(X):
-        return np.clip(X, -_LARGEST_ENTRY, _LARGEST_ENTRY)
+        return np.clip(X, -largest, largest)
     clamped = X.copy()
-    clamped.data = np.clip(entries, -_LARGEST_ENTRY, _LARGEST_ENTRY)
+    clamped.data = np.clip(entries, -largest, largest)
     return clamped
 
 

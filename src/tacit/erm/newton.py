@@ -196,7 +196,7 @@ def _search(landscape: Landscape, here: Evaluation, step: Array, best: float, wa
     """Return an acceptable point along the step, neither far too near nor too far; None without one."""
     slope = float(np.vdot(here.gradient, step))
     # A model of the curvature is trusted for scores that change by some units, then for four times as many, ...
-    share = min(1.0, _TRUSTED_CHANGE / landscape.reach(step))
+    share = min(1.0, _TRUSTED_CHANGE / max(landscape.reach(step), _SHORTEST))
     shortest = share * _SHORTEST
     near, far = (0.0, slope), (math.inf, math.inf)
     downhill = None
