@@ -149,6 +149,37 @@ def test_arrays_read_as_their_cells_do(kind: str) -> None:
         assert places(array, classes).tolist() == places(list(array), classes).tolist()
 
 
+@pytest.mark.parametrize("kind", ["?", "i1", "u1", "i8", "u8", "f2", "f4", "f8", "U9"])
+def test_arrays_are_compared_exactly(kind: str) -> None:
+    """Few classes, many classes and a list of cells give the same places, at the ends of every type."""
+    ends = [0, 1, -1, 0.5, 0.1, 255, 256, -128, 65504, 2**24 + 1, LARGE, LARGE + 1, LARGE + 2, 2**63, 2**64, math.inf]
+    numbers = [*ends, float(np.float32(0.1)), float(np.float16(0.1)), 10**400, -(2**63), True]
+    texts = ["a", "ab", "a\0", "", "\0", " a", "1", "0.5"]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        small = [cell for cell in numbers if abs(cell) < 2**62]
+        array = np.array(texts).astype(kind) if kind == "U9" else np.array(small).astype(kind)
+    if kind in ("i8", "u8"):
+        array = np.append(array, np.array([LARGE + 1, np.iinfo(kind).max], dtype=kind))
+    classes = [*numbers, *texts]
+    wanted = places(array.tolist(), classes).tolist()
+    assert places(array, classes).tolist() == wanted
+    for start in range(len(classes)):
+        few = classes[start : start + 20]
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert places(array, few).tolist() == places(array.tolist(), few).tolist()
+    assert places(array, [*classes, *range(1000, 1040)]).tolist() == wanted
+
+
+def test_a_signalling_nan_is_as_silent_as_any_other() -> None:
+    """A number whose comparison is invalid is at no class, under every error state."""
+    array = np.array([0x7FF0000000000001, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
+    with np.errstate(all="raise"):
+        assert places(array, [0, 1]).tolist() == [-1, 1]
+        assert math.isnan(numbers_of(array)[0])
+
+
 def test_long_columns_are_read_in_blocks() -> None:
     """Blocks join without a gap."""
     values = np.arange(200_001) % 7

@@ -11,7 +11,7 @@ that a float64 cannot tell apart are therefore refused (`checked_classes`).
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
@@ -28,6 +28,7 @@ Label = str | bool | int | float | Fraction | Decimal
 
 _PLAIN_KINDS = "biufU"
 _BLOCK = 2**16
+_FEW = 32
 
 
 def label(cell: object) -> Label | None:
@@ -59,14 +60,41 @@ def places(values: object, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.
         if (name := label(declared)) is not None:
             known.setdefault(name, index)
     cells = column(values)
-    found = np.empty(len(cells), dtype=np.intp)
     plain = cells.dtype.kind in _PLAIN_KINDS
+    if plain and len(known) <= _FEW:
+        return _compared(cells, known)
+    found = np.empty(len(cells), dtype=np.intp)
     for start in range(0, len(cells), _BLOCK):
         part: Iterable[object] = cells[start : start + _BLOCK].tolist()
         keys = part if plain else map(label, part)
         count = min(_BLOCK, len(cells) - start)
         found[start : start + count] = np.fromiter((known.get(key, -1) for key in keys), np.intp, count)
     return found
+
+
+def _compared(cells: NDArray[Any], known: Mapping[object, int]) -> NDArray[np.intp]:
+    """Look an array of one number or text type up by comparing all of it with each class that its type can hold."""
+    found = np.full(len(cells), -1, dtype=np.intp)
+    # A signalling NaN among the cells makes a comparison invalid.
+    with np.errstate(all="ignore"):
+        for name, index in known.items():
+            if (same := _held(cells.dtype, name)) is not None:
+                found[cells == same] = index
+    return found
+
+
+def _held(kind: np.dtype[Any], name: Any) -> np.generic | None:
+    """Return the one value of an array type that equals a class; None when it has none."""
+    if isinstance(name, str) != (kind.kind == "U") or (isinstance(name, str) and name.endswith("\0")):
+        # numpy drops null characters at the end of a text, so no cell has one there.
+        return None
+    if isinstance(name, str):
+        return np.str_(name)
+    try:
+        same: np.generic = kind.type(name)
+    except (OverflowError, ValueError):
+        return None
+    return same if same.item() == name else None
 
 
 def numbers_of(values: object) -> NDArray[np.float64]:
