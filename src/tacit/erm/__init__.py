@@ -8,6 +8,7 @@ from tacit.erm.objective import Objective
 from tacit.erm.rows import Rows
 from tacit.erm.softmax import Softmax
 from tacit.erm.solve import Solution, smallest_tolerance, solve
+from tacit.erm.tabulated import Tabulated
 
 __all__ = [
     "Hinge",
@@ -21,6 +22,7 @@ __all__ = [
     "Softmax",
     "Solution",
     "Squared",
+    "Tabulated",
     "check_loss",
     "smallest_tolerance",
     "solve",
