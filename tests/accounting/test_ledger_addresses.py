@@ -34,7 +34,7 @@ def _create(address: Any) -> Ledger:
     "address",
     [
         "", "ledger.db", "/tmp/ledger.db", "://", "sqlite", "sqlite://", "sqlite:///", "sqlite:///:memory:",
-        "sqlite:///a\0b.db", "mysql://root@localhost/ledger",
+        "sqlite:///a\0b.db", "sqlite:///a.db.lock", "sqlite:///a.db.lock-turn", "mysql://root@localhost/ledger",
         "oracle://host/db", "nonsense://host/db", "postgresql://user@host:port/db", "postgresql+nothing://user@host/db",
         None, 5, b"sqlite:///ledger.db", Path("ledger.db"), ["sqlite:///ledger.db"],
     ],
@@ -73,7 +73,7 @@ def test_a_ledger_whose_file_has_gone_is_missing(tmp_path: Path) -> None:
     for attempt in (lambda: ledger.spent, lambda: ledger.spend(TENTH, label="x"), lambda: ledger.entries()):
         with pytest.raises(LedgerMissing):
             attempt()
-    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db.lock"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ledger.db.lock", "ledger.db.lock-turn"]
 
 
 def test_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
@@ -99,20 +99,23 @@ def test_a_new_ledger_is_private_to_its_owner(tmp_path: Path) -> None:
     _create(f"sqlite:///{tmp_path}/ledger.db")
     assert (tmp_path / "ledger.db").stat().st_mode & 0o077 == 0
     assert (tmp_path / "ledger.db.lock").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "ledger.db.lock-turn").stat().st_mode & 0o077 == 0
 
 
 def test_a_ledger_without_its_lock_can_be_read_and_gets_one_when_it_is_charged(tmp_path: Path) -> None:
     """A ledger put back without the lock beside it is as good as before, and who only reads it makes no file."""
     ledger = _create(f"sqlite:///{tmp_path}/ledger.db")
     (tmp_path / "ledger.db.lock").unlink()
+    (tmp_path / "ledger.db.lock-turn").unlink()
     assert Ledger.open(ledger.address).spent == Budget(0)
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
     ledger.spend(TENTH, label="first")
-    assert {file.name for file in tmp_path.iterdir()} == {"ledger.db", "ledger.db.lock"}
+    assert {file.name for file in tmp_path.iterdir()} == {"ledger.db", "ledger.db.lock", "ledger.db.lock-turn"}
 
 
-def test_a_reader_finishes_what_a_killed_writer_left_though_the_lock_is_gone(tmp_path: Path) -> None:
-    """A journal that is left over is rolled back by whoever comes first."""
+@pytest.mark.parametrize("locks", [False, True], ids=["without its locks", "with its locks"])
+def test_a_reader_finishes_what_a_killed_writer_left(tmp_path: Path, locks: bool) -> None:
+    """A journal that is left over is rolled back by whoever comes first, alone."""
     ledger = _create(f"sqlite:///{tmp_path}/ledger.db")
     ledger.spend(TENTH, label="first")
     # A cache of one page spills in the middle of the transaction: both journal and file are half written.
@@ -123,7 +126,9 @@ def test_a_reader_finishes_what_a_killed_writer_left_though_the_lock_is_gone(tmp
         "os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", dies, tmp_path / "ledger.db"], check=True)
-    (tmp_path / "ledger.db.lock").unlink()
+    if not locks:
+        (tmp_path / "ledger.db.lock").unlink()
+        (tmp_path / "ledger.db.lock-turn").unlink()
     assert (tmp_path / "ledger.db-journal").exists()
     assert Ledger.open(ledger.address).spent == Budget(0.1)
     assert not (tmp_path / "ledger.db-journal").exists()

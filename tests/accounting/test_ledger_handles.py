@@ -103,7 +103,7 @@ def test_awkward_file_names_lead_to_that_very_file(tmp_path: Path, name: str) ->
     """Characters that mean something in a URL or to SQLite reach the file system unchanged."""
     address = f"sqlite:///{tmp_path}/{name}"
     ledger = Ledger.create(address, name="a", budget=Budget(1.0))
-    assert {file.name for file in tmp_path.iterdir()} == {name, f"{name}.lock"}
+    assert {file.name for file in tmp_path.iterdir()} == {name, f"{name}.lock", f"{name}.lock-turn"}
     assert Ledger.open(address) == Ledger.open(ledger.address) == ledger
 
 

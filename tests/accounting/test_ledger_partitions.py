@@ -234,7 +234,7 @@ def test_a_history_costs_what_its_worst_record_pays(
 ) -> None:
     """The total equals brute force over all records, and never exceeds the sum of all spends."""
     partitions, spends = drawn
-    history = History(0, "", {}, partitions)
+    history = History(0, "", partitions=partitions)
     for path, amount in spends:
         history = history.with_amount(path, amount)
     assert history.total() == _worst_record(partitions, spends)

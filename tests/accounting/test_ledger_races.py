@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from dp_accounting import dp_event
 
 from tacit.accounting import Ledger, lock, store
+from tacit.accounting.history import History
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, LedgerBusy
 
@@ -243,6 +244,50 @@ def test_readers_leave_room_for_a_writer(tmp_path: Path) -> None:
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in readers] == [0, 0, 0]
     os.close(stop)
     assert len(ledger.entries()) == 20
+
+
+def test_a_thread_that_reads_leaves_room_for_one_that_writes(tmp_path: Path) -> None:
+    """A thread that reads without a pause gets no more than some readings in between two spends of another."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(1))
+    started, stop, readings = threading.Event(), threading.Event(), [0]
+
+    def reads() -> None:
+        while not stop.is_set():
+            _ = ledger.spent
+            readings[0] += 1
+            started.set()
+
+    reader = threading.Thread(target=reads)
+    reader.start()
+    assert started.wait(60)
+    before = readings[0]
+    for _ in range(20):
+        ledger.spend(HUNDREDTH, label="x")
+    among = readings[0] - before
+    stop.set()
+    reader.join(60)
+    assert among <= 20 * 20
+    assert ledger.spent == Budget(0.2)
+
+
+def test_a_reader_of_a_long_history_does_not_hold_the_lock_while_it_verifies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While somebody verifies entries that it has read, others can spend."""
+    address = f"sqlite:///{tmp_path}/ledger.db"
+    ledger = Ledger.create(address, name="records", budget=Budget(1))
+    ledger.spend(HUNDREDTH, label="first")
+    writer, extended = Ledger.open(address), History.extended
+    spent: list[Any] = []
+
+    def slow(self: History, links: Any) -> History:
+        monkeypatch.setattr(History, "extended", extended)
+        spent.append(writer.spend(HUNDREDTH, label="meanwhile"))
+        return extended(self, links)
+
+    monkeypatch.setattr(History, "extended", slow)
+    assert [entry.label for entry in ledger.entries()] == ["first"]
+    assert [entry.number for entry in spent] == [2]
 
 
 def test_children_forked_while_a_thread_reads_can_spend(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from databases import everything, rechain, rewrite, roll_back, rows
 from dp_accounting import dp_event
 
 from tacit.accounting import Ledger, event_to_json
+from tacit.accounting import ledger as ledger_module
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt, LedgerError, LedgerVersion
 
@@ -108,6 +109,13 @@ NEW_TERMS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.fixture(params=[5000, 2], ids=["in one piece", "by twos"])
+def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let histories be read in pieces of some length."""
+    monkeypatch.setattr(ledger_module, "_PIECE", request.param)
+
+
+@pytest.mark.usefixtures("piece")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_changed_history_is_refused(ledger: Ledger, address: str, change: Callable[[str], object]) -> None:
     """Whoever opens, reads or charges a changed history is told so, and nothing is changed."""
@@ -136,6 +144,7 @@ def test_changed_terms_are_refused(ledger: Ledger, address: str, change: Callabl
     assert everything(address) == found
 
 
+@pytest.mark.usefixtures("piece")
 @pytest.mark.parametrize(
     "change",
     ["the last entry removed", "all entries removed", "an entry inserted", "another head", "a larger count"],
@@ -232,6 +241,25 @@ def test_a_forged_negative_amount_is_refused_even_with_good_hashes(ledger: Ledge
     rewrite(address, 2, epsilon="-5")
     rechain(address)
     with pytest.raises(LedgerCorrupt, match="entry 2"):
+        Ledger.open(address)
+
+
+@pytest.mark.parametrize(
+    ("number", "changes", "said"),
+    [
+        (4, {"path": [["halves", "middle"]]}, "belongs to a part that no partition has"),
+        (4, {"path": [["thirds", "left"]]}, "belongs to a part that no partition has"),
+        (2, {"path": [["halves", "left"]]}, "belongs to a part that no partition has"),
+        (4, {"label": "halves", "path": [], "parts": ["left"], "fixed_by": "key"}, "for the second time"),
+    ],
+)
+def test_a_forged_part_is_refused_even_with_good_hashes(
+    ledger: Ledger, address: str, number: int, changes: dict[str, Any], said: str
+) -> None:
+    """No entry hides in a part that was not declared before it, and no partition is declared anew."""
+    rewrite(address, number, **changes)
+    rechain(address)
+    with pytest.raises(LedgerCorrupt, match=f"entry {number} .*{said}.*Restore"):
         Ledger.open(address)
 
 

@@ -1,4 +1,4 @@
-"""The lock beside a database file: held by one, through copies, forks, links and removals."""
+"""The lock beside a database file: held by readers together or by one, through copies, forks, links and removals."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.accounting import lock
-from tacit.accounting.lock import lock_path, locked
+from tacit.accounting.lock import lock_path, locked, turn_path
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def path(tmp_path: Path) -> str:
     return str(file)
 
 
-def _is_free(path: str, *, reads: bool = False) -> bool:
+def _is_free(path: str, *, reads: bool = False, among_readers: bool = False) -> bool:
     try:
-        with locked(path, 0, reads=reads):
+        with locked(path, 0, reads=reads, among_readers=among_readers):
             return True
     except TimeoutError:
         return False
@@ -40,12 +40,134 @@ def _exit_code_of_child(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-@pytest.mark.parametrize("reads", [False, True])
-def test_one_holds_it_alone(path: str, reads: bool) -> None:
-    """Readers and writers keep out all others: readers that shared it would never leave a gap for a writer."""
-    with locked(path, 60, reads=reads):
+def test_a_writer_holds_it_alone(path: str) -> None:
+    """While somebody writes, nobody reads or writes."""
+    with locked(path, 60):
         assert _exit_code_of_child(lambda: not _is_free(path) and not _is_free(path, reads=True)) == 0
     assert _is_free(path)
+
+
+def test_readers_hold_it_together_and_keep_writers_out(path: str) -> None:
+    """While somebody reads, others may read and nobody writes, whether it takes turns or not."""
+    with locked(path, 60, reads=True):
+        assert _exit_code_of_child(lambda: _is_free(path, reads=True) and not _is_free(path)) == 0
+        assert _exit_code_of_child(lambda: not _is_free(path, among_readers=True)) == 0
+    assert _is_free(path)
+
+
+def _writer_behind_readers(path: str, relays: int, patience: float) -> tuple[int, int]:
+    """Let readers overlap so that the lock is never free while a writer waits; count readers until it got through.
+
+    A new reader comes while the one before is still inside; return how many came before the writer was through, and
+    the writer's exit code.
+    """
+    started, tell = os.pipe()
+
+    def writes() -> bool:
+        os.write(tell, b"x")
+        with locked(path, patience, among_readers=True):
+            return True
+
+    inside = locked(path, 60, reads=True)
+    inside.__enter__()
+    writer = os.fork()
+    if writer == 0:
+        code = 1
+        try:
+            code = 0 if writes() else 1
+        finally:
+            os._exit(code)
+    os.read(started, 1)
+    came = 0
+    for came in range(1, relays + 1):
+        # Each reader is a process of its own: it comes, tells, and stays until the one before it has left.
+        (here, arrived), (wait, go) = os.pipe(), os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                with locked(path, 0.05, reads=True):
+                    os.write(arrived, b"y")
+                    os.read(wait, 1)
+            except TimeoutError:
+                os.write(arrived, b"n")
+            os._exit(0)
+        got_in = os.read(here, 1) == b"y"
+        if got_in and came < relays:
+            # The chain of readers goes on in this process: the child leaves after this one came back in.
+            inside.__exit__(None, None, None)
+            inside = locked(path, 0, reads=True)
+            try:
+                inside.__enter__()
+            except TimeoutError:
+                got_in = False
+        os.write(go, b"z")
+        os.waitpid(child, 0)
+        for descriptor in (here, arrived, wait, go):
+            os.close(descriptor)
+        if not got_in:
+            break
+    inside.__exit__(None, None, None)
+    code = os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1])
+    os.close(started)
+    os.close(tell)
+    return came, code
+
+
+def test_readers_that_never_leave_a_gap_do_not_keep_a_writer_out(path: str) -> None:
+    """Where the lock is held by some reader at every moment, a waiting writer is let in after those inside."""
+    with locked(path, 60, among_readers=True):
+        pass
+    came, code = _writer_behind_readers(path, relays=200, patience=60)
+    assert code == 0
+    assert came < 200
+
+
+def test_without_a_turn_such_readers_keep_a_writer_out(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: the same readers keep the same writer out for as long as they come, if nobody takes turns."""
+    monkeypatch.setattr(lock, "_turn", lambda *_: None)
+    with locked(path, 60):
+        pass
+    came, code = _writer_behind_readers(path, relays=20, patience=60)
+    assert (came, code) == (20, 0)
+
+
+def test_a_turn_that_cannot_be_had_keeps_nobody_out_and_nobody_apart(path: str) -> None:
+    """Who cannot open the turn's file goes on without it; the lock alone keeps readers and writers apart."""
+    os.mkdir(turn_path(path))
+    with locked(path, 60, among_readers=True):
+        assert _exit_code_of_child(lambda: not _is_free(path, reads=True) and not _is_free(path)) == 0
+    with locked(path, 60, reads=True):
+        assert _exit_code_of_child(lambda: _is_free(path, reads=True) and not _is_free(path, among_readers=True)) == 0
+
+
+def test_a_lock_that_nobody_shares_has_no_turn(path: str) -> None:
+    """The second file is made by writers among readers, and by nobody else."""
+    with locked(path, 0):
+        assert not os.path.exists(turn_path(path))
+    with locked(path, 0, reads=True):
+        assert not os.path.exists(turn_path(path))
+    with locked(path, 0, among_readers=True):
+        assert stat.S_IMODE(os.stat(turn_path(path)).st_mode) == stat.S_IMODE(os.stat(path).st_mode)
+
+
+def test_threads_take_turns(path: str) -> None:
+    """A thread that locks again and again lets in one that waits."""
+    done, rounds = threading.Event(), 0
+
+    def waits() -> None:
+        for _ in range(20):
+            with locked(path, 60):
+                pass
+        done.set()
+
+    waiter = threading.Thread(target=waits)
+    waiter.start()
+    while not done.is_set():
+        rounds += 1
+        with locked(path, 60, reads=True):
+            time.sleep(0.001)
+        assert rounds < 2000
+    waiter.join(60)
 
 
 def test_who_holds_it_is_not_kept_waiting_for_himself(path: str) -> None:
@@ -54,6 +176,22 @@ def test_who_holds_it_is_not_kept_waiting_for_himself(path: str) -> None:
         with pytest.raises(TimeoutError), locked(path, 1e9):
             pass
         assert _exit_code_of_child(lambda: not _is_free(path)) == 0
+    assert _is_free(path)
+
+
+def test_nor_if_another_thread_waits_for_him(path: str) -> None:
+    """Who asks again within its own block is told at once, also while another thread waits to be next."""
+    waiter = threading.Thread(target=lambda: _is_free_within(path, 60))
+    with locked(path, 60):
+        waiter.start()
+        # The waiter has the gate's turn as soon as nobody else can take it without waiting.
+        gate = lock._gate_of(lock_path(path))
+        while gate._turn.acquire(blocking=False):
+            gate._turn.release()
+            time.sleep(0.001)
+        with pytest.raises(TimeoutError), locked(path, 1e9):
+            pass
+    waiter.join(60)
     assert _is_free(path)
 
 
@@ -127,14 +265,13 @@ def test_a_fork_waits_for_other_threads_and_leaves_them_out_if_they_stay(
     assert _exit_code_of_child(lambda: path + ".lock" in lock._SPOILED and not _is_free(path)) == 0
     monkeypatch.setattr(lock, "_FORK_PATIENCE", 60.0)
     threading.Timer(0.05, may_go.set).start()
-    assert _exit_code_of_child(lambda: not lock._SPOILED and holder_is_out(path)) == 0
+    assert _exit_code_of_child(lambda: not lock._SPOILED and _is_free_within(path, 30)) == 0
     holder.join(60)
     assert _is_free(path)
 
 
-def holder_is_out(path: str) -> bool:
-    """Whether nobody is in the middle of the lock."""
-    with locked(path, 30):
+def _is_free_within(path: str, seconds: float) -> bool:
+    with locked(path, seconds):
         return True
 
 

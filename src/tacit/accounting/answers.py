@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.store import ANSWER
+from tacit.accounting.store import ANSWER, SELECT_ANSWER
 
 __all__ = ["question_digest", "recall", "record"]
 
@@ -26,25 +27,20 @@ def question_digest(ledger: Ledger | None, facts: Sequence[Any]) -> str:
 def recall(ledger: Ledger, question: str) -> Mapping[str, Any] | None:
     """Return what was answered to a question, or None."""
     with ledger.store.reading() as connection:
-        if not sa.inspect(connection).has_table(ANSWER.name):
-            return None
-        content = connection.execute(
-            sa.select(ANSWER.c.content).where(ANSWER.c.account == ledger.name, ANSWER.c.question == question)
-        ).scalar()
+        try:
+            content = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
+        except DBAPIError:
+            if not ledger.store.lacks(connection, ANSWER):
+                raise
+            content = None
     return None if content is None else dict(json.loads(content))
 
 
 def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> None:
     """Write an answer down, unless another process was first: then both were paid for, and its answer stays."""
-    with ledger.store.reading() as connection:
-        is_there = sa.inspect(connection).has_table(ANSWER.name)
-    if not is_there:
-        # With the only right to write, so that two processes do not make it at the same time.
-        with ledger.store.writing() as connection:
-            ANSWER.create(connection, checkfirst=True)
     with ledger.store.writing(ledger.name) as connection:
-        known = sa.select(ANSWER.c.question).where(ANSWER.c.account == ledger.name, ANSWER.c.question == question)
-        if connection.execute(known).first() is None:
+        ledger.store.make_room_for_answers(connection)
+        if connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).first() is None:
             connection.execute(
                 sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))
             )

@@ -5,27 +5,22 @@ So a changed, removed, inserted or reordered entry breaks the chain, and a histo
 disagrees with the account's count or with what an earlier reader saw.
 """
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from functools import cached_property
+from typing import final
 
 from tacit.accounting.events import Event, event_from_json
+from tacit.accounting.links import Link, Path, digest, read_link
 from tacit.budget import Budget
-from tacit.errors import LedgerCorrupt, TacitError
+from tacit.errors import LedgerCorrupt
 
 __all__ = ["Entry", "History", "Partition", "Path", "digest"]
 
-Path = tuple[tuple[str, str], ...]
-"""Where an entry belongs: ((partition, part), ...) from the outside in; () is the account itself."""
-
-
-def digest(previous: str, content: Mapping[str, Any]) -> str:
-    """Return the hash of a link: of its content and the hash before it."""
-    text = json.dumps([previous, content], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+_NOTHING = Budget(0)
 
 
 @final
@@ -35,6 +30,11 @@ class Partition:
 
     parts: tuple[str, ...]
     fixed_by: str
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The parts, to look one up."""
+        return frozenset(self.parts)
 
 
 @final
@@ -55,15 +55,15 @@ class Entry:
     hash: str
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any], link: str) -> "Entry":
-        """Build an entry from its stored content."""
-        amount = Budget._amount(Fraction(content["epsilon"]), Fraction(content["delta"]))
+    def read(cls, content_text: str, link: str) -> "Entry":
+        """Build an entry from the stored text of a link that a history was extended by."""
+        content = json.loads(content_text)
         return cls(
             number=content["number"],
             time=content["time"],
             label=content["label"],
             path=tuple((name, part) for name, part in content["path"]),
-            amount=amount,
+            amount=Budget._amount(Fraction(content["epsilon"]), Fraction(content["delta"])),
             event=None if content["event"] is None else event_from_json(content["event"]),
             partition=Partition(tuple(content["parts"]), content["fixed_by"]) if content["parts"] else None,
             hash=link,
@@ -73,54 +73,99 @@ class Entry:
 @final
 @dataclass(frozen=True)
 class History:
-    """What a reader has verified so far: how many entries, the last hash, and the sums by path."""
+    """What a reader has verified so far: how many entries, the last hash, and what they add up to.
+
+    `sums` says what each path costs: its own entries, and for each of its partitions the largest part, which
+    `largest` keeps. Both only ever grow, so an entry changes them along its own path and nowhere else.
+    """
 
     count: int
     head: str
-    amounts: Mapping[Path, Budget] = field(default_factory=dict)
+    sums: Mapping[Path, Budget] = field(default_factory=dict)
+    largest: Mapping[tuple[Path, str], Budget] = field(default_factory=dict)
     partitions: Mapping[tuple[Path, str], Partition] = field(default_factory=dict)
 
-    def extended(self, links: Iterable[tuple[str, str]]) -> "tuple[History, list[Entry]]":
-        """Verify the links (content, hash) that follow and return the longer history with its new entries."""
+    def extended(self, links: Iterable[tuple[str, str]]) -> "History":
+        """Verify the links (content, hash) that follow and return the longer history."""
         count, head = self.count, self.head
-        amounts, partitions = dict(self.amounts), dict(self.partitions)
-        entries = []
-        for content_text, link in links:
-            entry = _verified(content_text, link, head, count + 1)
-            count, head = count + 1, link
-            if entry.partition:
-                partitions[entry.path, entry.label] = entry.partition
-            amounts[entry.path] = amounts.get(entry.path, Budget(0)) + entry.amount
-            entries.append(entry)
-        return History(count, head, amounts, partitions), entries
+        partitions = dict(self.partitions)
+        known: set[Path] = {()}
+        said: defaultdict[Link, int] = defaultdict(int)
+        for content_text, link_hash in links:
+            count += 1
+            link = read_link(content_text, link_hash, head, count)
+            if link is None:
+                raise LedgerCorrupt(_damage(count, "does not match its hash"))
+            head = link_hash
+            if link.path not in known:
+                if not _is_declared(partitions, link.path):
+                    raise LedgerCorrupt(_damage(count, "belongs to a part that no partition has"))
+                known.add(link.path)
+            if link.declares is not None:
+                name, parts, fixed_by = link.declares
+                if (link.path, name) in partitions:
+                    raise LedgerCorrupt(_damage(count, "declares a partition for the second time"))
+                partitions[link.path, name] = Partition(parts, fixed_by)
+            said[link] += 1
+        sums, largest = dict(self.sums), dict(self.largest)
+        for path, amount in _amounts(said):
+            _add(sums, largest, path, amount)
+        return History(count, head, sums, largest, partitions)
 
     def total(self, path: Path = ()) -> Budget:
         """Return the sum at a path: its own entries, and for each partition the largest of its parts."""
-        total = self.amounts.get(path, Budget(0))
-        for (where, name), partition in self.partitions.items():
-            if where == path:
-                total += Budget.largest([self.total((*path, (name, part))) for part in partition.parts])
-        return total
+        return self.sums.get(path, _NOTHING)
+
+    def largest_part(self, path: Path, name: str) -> Budget:
+        """Return the largest sum of the parts of a partition at a path."""
+        return self.largest.get((path, name), _NOTHING)
 
     def with_amount(self, path: Path, amount: Budget) -> "History":
         """Return what the history would add up to with one more amount at the path."""
-        for depth, (name, part) in enumerate(path):
-            partition = self.partitions.get((path[:depth], name))
-            if partition is None or part not in partition.parts:
-                raise LedgerCorrupt(f"the ledger has no partition {name!r} with a part {part!r}: it was replaced.")
-        amounts = {**self.amounts, path: self.amounts.get(path, Budget(0)) + amount}
-        return History(self.count, self.head, amounts, self.partitions)
+        if not _is_declared(self.partitions, path):
+            name, part = path[-1]
+            raise LedgerCorrupt(f"the ledger has no partition {name!r} with a part {part!r}: it was replaced.")
+        sums, largest = dict(self.sums), dict(self.largest)
+        _add(sums, largest, path, amount)
+        return History(self.count, self.head, sums, largest, self.partitions)
 
 
-def _verified(content_text: str, link: str, head: str, number: int) -> Entry:
-    try:
-        content = json.loads(content_text)
-        if digest(head, content) == link and content["number"] == number:
-            return Entry.from_content(content, link)
-    except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError, TacitError):
-        pass
-    raise LedgerCorrupt(
-        f"entry {number} of the ledger does not match its hash: the history was damaged or changed. "
+def _amounts(said: Mapping[Link, int]) -> Iterator[tuple[Path, Budget]]:
+    """Add up by path what links say, each so many times; like denominators as whole numbers, which is fast."""
+    epsilons: defaultdict[Path, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    deltas: defaultdict[Path, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for link, times in said.items():
+        epsilons[link.path][link.epsilon[1]] += times * link.epsilon[0]
+        deltas[link.path][link.delta[1]] += times * link.delta[0]
+    for path, epsilon in epsilons.items():
+        yield path, Budget._amount(_sum(epsilon), _sum(deltas[path]))
+
+
+def _sum(numerators: Mapping[int, int]) -> Fraction:
+    return sum((Fraction(numerator, denominator) for denominator, numerator in numerators.items()), Fraction(0))
+
+
+def _add(sums: dict[Path, Budget], largest: dict[tuple[Path, str], Budget], path: Path, amount: Budget) -> None:
+    """Add an amount at a path, and what it raises the largest parts by at all paths above."""
+    while amount:
+        sums[path] = sums.get(path, _NOTHING) + amount
+        if not path:
+            return
+        above, (name, _) = path[:-1], path[-1]
+        before = largest.get((above, name), _NOTHING)
+        largest[above, name] = Budget.largest([before, sums[path]])
+        path, amount = above, largest[above, name] - before
+
+
+def _is_declared(partitions: Mapping[tuple[Path, str], Partition], path: Path) -> bool:
+    """Whether each step of a path is a part of a partition of the path before it."""
+    found = ((partitions.get((path[:depth], name)), part) for depth, (name, part) in enumerate(path))
+    return all(partition is not None and part in partition.names for partition, part in found)
+
+
+def _damage(number: int, what: str) -> str:
+    return (
+        f"entry {number} of the ledger {what}: the history was damaged or changed. "
         "Nothing was charged. Restore the ledger from a backup; what was spent since the backup must be "
         "charged to it again."
     )

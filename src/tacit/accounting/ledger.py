@@ -1,22 +1,35 @@
 """The budget account: charged before anything is released, durably, and never refunded."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, Literal, final
+from typing import Any, Literal, cast, final
 
 import sqlalchemy as sa
 
 from tacit.accounting.accounts import Account, account_for
 from tacit.accounting.events import Event, event_to_json
 from tacit.accounting.history import Entry, History, Partition, Path, digest
-from tacit.accounting.store import ACCOUNT, ENTRY, Store
+from tacit.accounting.store import (
+    ACCOUNT,
+    INSERT_ENTRY,
+    SELECT_ACCOUNT,
+    SELECT_ENTRIES,
+    UPDATE_ACCOUNT,
+    Store,
+)
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
 
 __all__ = ["Ledger"]
 
 _LONGEST_TEXT = 1000
+
+# Entries that are read in one transaction: some milliseconds' worth.
+_PIECE = 5000
+
+Row = tuple[str, str]
 
 
 @final
@@ -47,14 +60,15 @@ class Ledger:
         *,
         name: str,
         budget: Budget,
-        accountant: Literal["basic", "renyi"] = "basic",
+        accountant: Literal["basic", "renyi", "gaussian"] = "basic",
         order: float | None = None,
     ) -> "Ledger":
         """Open a new account; refuse if one of that name exists.
 
         The address is "sqlite:///file.db" or "postgresql://user@host/database". The accountant is fixed for
         good: "basic" adds up epsilons and deltas, "renyi" adds up divergences of one order (chosen from the
-        budget unless given) and suits many small Gaussian releases.
+        budget unless given) and suits many small releases, "gaussian" admits the most Gaussian releases and
+        nothing else.
         """
         if not isinstance(budget, Budget):
             raise InvalidParameter(f"budget must be a Budget such as Budget(1.0, 1e-6), got {type(budget).__name__}.")
@@ -92,11 +106,13 @@ class Ledger:
                     else f"{store} has {len(names)} accounts; say which: {', '.join(names) or 'none'}."
                 )
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
-            account, start = _read_terms(name, row.terms)
-            ledger = cls(store, name, (), account, start)
-            history, entries = ledger._verified(connection, start)
-        ledger._remember(history)
-        if head is not None and head not in [start.head, *(entry.hash for entry in entries)]:
+        account, start = _read_terms(name, row.terms)
+        ledger = cls(store, name, (), account, start)
+        known = head is None or head == start.head
+        for longer, links in ledger._pieces(start):
+            known = known or any(head == link for _, link in links)
+            ledger._history = longer
+        if not known:
             raise LedgerCorrupt(
                 f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
             )
@@ -129,7 +145,7 @@ class Ledger:
 
     @property
     def accountant(self) -> str:
-        """How the account adds up: "basic", or "renyi" with its order."""
+        """How the account adds up: "basic", "gaussian", or "renyi" with its order."""
         return " ".join(str(term) for term in self._account.describe().values())
 
     @property
@@ -150,7 +166,8 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
         with self._store.reading() as connection:
-            return self._verified(connection, _read_terms(self._name, self._row(connection).terms)[1])[1]
+            _, start = _read_terms(self._name, self._row(connection).terms)
+        return [Entry.read(text, link) for _, links in self._pieces(start) for text, link in links]
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
         """Return by how much charging an event would raise what the whole account has spent; charge nothing.
@@ -171,8 +188,7 @@ class Ledger:
         _check_text("label", label)
         text = event_to_json(event)
         amount = self._account.charge(event, at)
-        with self._store.writing(self._name) as connection:
-            history, _ = self._verified(connection, self._history)
+        with self._writing() as (connection, history):
             if not self._account.fits(history.with_amount(self._path, amount).total()):
                 raise BudgetExceeded(self._refusal(label, amount, history))
             longer, entry = self._append(connection, history, label=label, amount=amount, event=text)
@@ -202,8 +218,7 @@ class Ledger:
             _check_text("part", part)
         if len(set(parts)) != len(parts):
             raise InvalidParameter("parts must be different names, got one twice.")
-        with self._store.writing(self._name) as connection:
-            history, _ = self._verified(connection, self._history)
+        with self._writing() as (connection, history):
             known = history.partitions.get((self._path, name))
             if known is None:
                 history, _ = self._append(
@@ -241,18 +256,42 @@ class Ledger:
             "fixed_by": fixed_by,
         }
         text, link = json.dumps(content, sort_keys=True), digest(history.head, content)
-        longer, (entry,) = history.extended([(text, link)])
-        connection.execute(sa.insert(ENTRY).values(account=self._name, number=longer.count, content=text, hash=link))
-        connection.execute(sa.update(ACCOUNT).where(ACCOUNT.c.name == self._name).values(count=longer.count, head=link))
+        longer, entry = history.extended([(text, link)]), Entry.read(text, link)
+        values = {"account": self._name, "number": longer.count, "content": text, "hash": link}
+        connection.execute(INSERT_ENTRY, values)
+        connection.execute(UPDATE_ACCOUNT, values)
         return longer, entry
 
     def _current(self) -> History:
         # What another thread sees after this snapshot began must not be looked for in it.
-        seen = self._history
-        with self._store.reading() as connection:
-            history, _ = self._verified(connection, seen)
+        history = self._history
+        for longer, _ in self._pieces(history):
+            history = longer
         self._remember(history)
         return history
+
+    def _pieces(self, seen: History) -> Iterator[tuple[History, Sequence[Row]]]:
+        """Verify what follows a history seen earlier, piece by piece: nobody is kept waiting meanwhile."""
+        whole = False
+        while not whole:
+            with self._store.reading() as connection:
+                found = self._found(connection, seen)
+            seen, links, whole = self._verified(seen, *found)
+            yield seen, links
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[sa.Connection, History]]:
+        """Open a transaction with the only right to charge, and give the verified history it begins with.
+
+        Who has much to catch up on lets others in after each piece.
+        """
+        seen = self._history
+        while True:
+            with self._store.writing(self._name) as connection:
+                seen, _, whole = self._verified(seen, *self._found(connection, seen))
+                if whole:
+                    yield connection, seen
+                    return
 
     def _remember(self, history: History) -> None:
         """Move this handle's memory forward; threads that share it may come in any order."""
@@ -260,41 +299,42 @@ class Ledger:
             self._history = history
 
     def _left(self, history: History) -> Budget:
-        left = self.budget - self._account.spent(history.total())
+        free = Budget(0)
         for depth, (name, _) in enumerate(self._path):
             parent = self._path[:depth]
-            parts = history.partitions[parent, name].parts
-            largest = Budget.largest([history.total((*parent, (name, part))) for part in parts])
-            left += largest - history.total(self._path[: depth + 1])
-        return left
+            free += history.largest_part(parent, name) - history.total(self._path[: depth + 1])
+        return self._account.left(history.total(), free)
 
     def _row(self, connection: sa.Connection) -> Any:
-        row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == self._name)).first()
+        row = connection.execute(SELECT_ACCOUNT, {"account": self._name}).first()
         if row is None:
             raise LedgerCorrupt(f"account {self._name!r} has vanished from {self._store}. Restore it from a backup.")
         return row
 
-    def _links(self, connection: sa.Connection, after: int) -> list[tuple[str, str]]:
-        rows = connection.execute(
-            sa.select(ENTRY.c.content, ENTRY.c.hash)
-            .where(ENTRY.c.account == self._name, ENTRY.c.number > after)
-            .order_by(ENTRY.c.number)
-        )
-        return [(row.content, row.hash) for row in rows]
+    def _links(self, connection: sa.Connection, seen: int) -> Sequence[Row]:
+        """Read the last entry seen, if any, and a piece of what follows it."""
+        values = {"account": self._name, "number": seen, "limit": _PIECE + (seen > 0)}
+        return cast("Sequence[Row]", connection.execute(SELECT_ENTRIES, values).all())
 
-    def _verified(self, connection: sa.Connection, seen: History) -> tuple[History, list[Entry]]:
-        """Verify what was added to a history seen earlier, and that nothing of it has gone."""
-        row = self._row(connection)
-        last = connection.execute(
-            sa.select(ENTRY.c.hash).where(ENTRY.c.account == self._name, ENTRY.c.number == seen.count)
-        ).scalar()
-        history, entries = seen.extended(self._links(connection, seen.count))
-        if (seen.count and last != seen.head) or (row.count, row.head) != (history.count, history.head):
+    def _found(self, connection: sa.Connection, seen: History) -> tuple[Any, Sequence[Row]]:
+        """Read the account, and its entries from the last one seen: all of one state."""
+        return self._row(connection), self._links(connection, seen.count)
+
+    def _verified(self, seen: History, row: Any, links: Sequence[Row]) -> tuple[History, Sequence[Row], bool]:
+        """Verify a piece that was added to a history seen earlier, and that nothing of it has gone.
+
+        Return the longer history, what is new in it, and whether this is the end, where the account's own count and
+        head must agree.
+        """
+        known, new = (links[:1], links[1:]) if seen.count else ((), links)
+        is_there = [link for _, link in known] == [seen.head] * (seen.count > 0)
+        history, whole = seen.extended(new) if is_there else seen, len(new) < _PIECE
+        if not is_there or (whole and (row.count, row.head) != (history.count, history.head)):
             raise LedgerCorrupt(
                 f"the history of account {self._name!r} at {self._store} was shortened or replaced. "
                 "Nothing was charged. Restore it from a backup; what was spent since must be charged again."
             )
-        return history, entries
+        return history, new, whole
 
     def _refusal(self, label: str, amount: Budget, history: History) -> str:
         part = "".join(f", part {part!r} of {name!r}" for name, part in self._path)

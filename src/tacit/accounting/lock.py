@@ -4,7 +4,9 @@ SQLite locks a file by fcntl, and POSIX drops all of a process's fcntl locks on 
 any descriptor of it: a backup in another thread, `open(path, "rb").read()`, lets other processes into the middle of a
 transaction. So a second lock is held around the transaction: flock, on a file of its own beside the database. It
 belongs to an open file, not to a process, and is held until it is released or the last descriptor of that open file
-is closed. Where there is no fcntl (Windows), SQLite's locks are not dropped that way, and they are enough.
+is closed. Readers share it, a writer has it alone, and a second file says whose turn it is, so that readers who never
+pause cannot keep a writer waiting. Where there is no fcntl (Windows), SQLite's locks are not dropped that way, and
+they are enough.
 """
 
 import os
@@ -21,14 +23,16 @@ try:
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["lock_path", "locked"]
+__all__ = ["lock_path", "locked", "turn_path"]
 
+# Who has the turn is the only one to wait for readers, who are few and quick.
 _LONGEST_PAUSE = 0.025
+_LONGEST_PAUSE_IN_TURN = 0.002
 _FORK_PATIENCE = 5.0
 
 _OPEN: WeakSet[FileIO] = WeakSet()
 _HELD: set[str] = set()
-_GATES: dict[str, threading.RLock] = {}
+_GATES: dict[str, "_Gate"] = {}
 _SPOILED: set[str] = set()
 _registry = threading.Lock()
 
@@ -38,78 +42,158 @@ def lock_path(path: str) -> str:
     return f"{os.path.realpath(path)}.lock"
 
 
+def turn_path(path: str) -> str:
+    """Return the file whose lock a writer holds from when it begins to wait until it is done."""
+    return f"{lock_path(path)}-turn"
+
+
 @final
 class locked:  # noqa: N801
     """Hold the lock of a file; give the seconds of patience that are left.
 
-    Readers hold it alone, too: many that share it would keep writers out for ever. Within a process a gate lets one
-    thread at a time to the lock, and a fork waits at the gates until no other thread is in the middle of a database's
-    work, which the child would inherit half done.
+    Who `reads` shares it with others who do; who does not has it alone. While somebody waits for it alone, nobody new
+    comes to share it. Within a process a gate lets one thread at a time to the lock, in turn, and a fork waits at the
+    gates until no other thread is in the middle of a database's work, which the child would inherit half done.
 
-    The lock's file is made with the owner and rights of the file that it is for, unless `create` is false; who only
-    `reads` needs no right to write it. TimeoutError: others held the lock for all that time, or this thread holds it
+    The turn is taken by who is `among_readers`: where nobody shares the lock, it is not needed. The lock's file is made
+    with the owner and rights of the file that it is for, unless `create` is false; who only `reads` needs no right to
+    write it. TimeoutError: others held the lock for all that time, or this thread holds it
     itself. Any other OSError: it cannot be held here.
     """
 
-    def __init__(self, path: str, patience: float, *, reads: bool = False, create: bool = True) -> None:
+    def __init__(
+        self, path: str, patience: float, *, reads: bool = False, create: bool = True, among_readers: bool = False
+    ) -> None:
         self._path, self._patience, self._reads, self._create = path, patience, reads, create
+        self._takes_turns = reads or among_readers
         self._name = lock_path(path)
         self._owner = 0
-        self._file: FileIO | None = None
-        self._gate: threading.RLock | None = None
+        self._files: list[FileIO] = []
+        self._gate: _Gate | None = None
 
     def __enter__(self) -> float:
         if fcntl is None:
             return self._patience
         deadline = time.monotonic() + self._patience
         gate = _gate_of(self._name)
-        if self._name in _SPOILED or not gate.acquire(timeout=max(0.0, self._patience)):
+        if self._name in _SPOILED or not gate.enter(deadline):
             raise TimeoutError
         self._gate, self._owner = gate, os.getpid()
         try:
             if self._name in _HELD:
                 raise TimeoutError
-            self._file = _taken(self._path, self._name, deadline, self._reads, self._create)
+            turn = _turn(self._path, deadline, self._reads) if self._takes_turns else None
+            self._files = _taken(self._path, deadline, self._reads, self._create, turn)
             _HELD.add(self._name)
         except BaseException:
-            gate.release()
+            gate.leave()
             raise
         return max(0.0, deadline - time.monotonic())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._gate is None or self._file is None:
+        if self._gate is None or not self._files:
             return
-        file, self._file = self._file, None
+        files, self._files = self._files, []
+        ours = os.getpid() == self._owner
         try:
-            # For all copies of the descriptor, those of children too; a child, whose parent still holds it, must not.
-            if os.getpid() == self._owner and not file.closed:
-                fcntl.flock(file, fcntl.LOCK_UN)
+            for file in files:
+                _let_go(file, ours)
         finally:
-            file.close()
-            if os.getpid() == self._owner:
+            if ours:
                 _HELD.discard(self._name)
-                self._gate.release()
+                self._gate.leave()
 
 
-def _gate_of(name: str) -> threading.RLock:
+@final
+class _Gate:
+    """Lets one thread at a time through; who waits for it is next, before one that has just left.
+
+    A thread may enter again within its own block.
+    """
+
+    def __init__(self) -> None:
+        self._turn, self._inside = threading.RLock(), threading.RLock()
+        self._owner, self._depth = 0, 0
+
+    def enter(self, deadline: float) -> bool:
+        if self._owner == threading.get_ident():
+            return self._entered(self._inside.acquire())
+        if not self._turn.acquire(timeout=_left(deadline)):
+            return False
+        try:
+            return self._entered(self._inside.acquire(timeout=_left(deadline)))
+        finally:
+            self._turn.release()
+
+    def _entered(self, is_inside: bool) -> bool:
+        if is_inside:
+            self._owner = threading.get_ident()
+            self._depth += 1
+        return is_inside
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
+        self._inside.release()
+
+
+def _left(deadline: float) -> float:
+    return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
+
+
+def _gate_of(name: str) -> _Gate:
     with _registry:
-        return _GATES.setdefault(name, threading.RLock())
+        return _GATES.setdefault(name, _Gate())
 
 
-def _taken(path: str, name: str, deadline: float, reads: bool, create: bool) -> FileIO:
-    """Open the lock's file and wait for the lock; again, if the file was removed or replaced meanwhile."""
+def _taken(path: str, deadline: float, reads: bool, create: bool, turn: FileIO | None) -> list[FileIO]:
+    """Wait for the lock with the turn in hand; a reader then leaves the turn at once to the next."""
+    try:
+        lock = _held(path, lock_path(path), deadline, _LONGEST_PAUSE_IN_TURN, reads, create)
+    except BaseException:
+        _let_go(turn)
+        raise
+    if reads:
+        _let_go(turn)
+    return [lock] if reads or turn is None else [lock, turn]
+
+
+def _turn(path: str, deadline: float, reads: bool) -> FileIO | None:
+    """Wait for the turn, which keeps nobody apart: who cannot have it goes on without."""
+    try:
+        return _held(path, turn_path(path), deadline, _LONGEST_PAUSE, reads, create=not reads)
+    except TimeoutError:
+        raise
+    except OSError:
+        return None
+
+
+def _held(path: str, name: str, deadline: float, longest_pause: float, reads: bool, create: bool) -> FileIO:
+    """Open a lock's file and wait for the lock; again, if the file was removed or replaced meanwhile."""
     while True:
         file = _opened(path, name, reads, create)
         _OPEN.add(file)
         try:
-            _wait(file, deadline)
+            _wait(file, deadline, longest_pause, fcntl.LOCK_SH if reads else fcntl.LOCK_EX)
             if _is_at(file, name):
                 return file
         except BaseException:
             file.close()
             raise
+        file.close()
+
+
+def _let_go(file: FileIO | None, ours: bool = True) -> None:
+    """Release a lock for all copies of its descriptor; a child, whose parent still holds it, only closes its own."""
+    if file is None:
+        return
+    try:
+        if ours and not file.closed:
+            fcntl.flock(file, fcntl.LOCK_UN)
+    finally:
         file.close()
 
 
@@ -158,17 +242,17 @@ def _adopt(file: FileIO, path: str, made: bool) -> None:
         pass
 
 
-def _wait(file: FileIO, deadline: float) -> None:
+def _wait(file: FileIO, deadline: float, longest_pause: float, kind: int) -> None:
     pause = 0.001
     while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise TimeoutError from None
         time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause = min(2 * pause, longest_pause)
 
 
 def _is_at(file: FileIO, name: str) -> bool:
@@ -178,7 +262,7 @@ def _is_at(file: FileIO, name: str) -> bool:
         return False
 
 
-_waited: list[threading.RLock] = []
+_waited: list[_Gate] = []
 _missed: list[str] = []
 
 
@@ -187,7 +271,7 @@ def _forking() -> None:
     _registry.acquire()
     deadline = time.monotonic() + _FORK_PATIENCE
     for name, gate in _GATES.items():
-        if gate.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        if gate.enter(deadline):
             _waited.append(gate)
         else:
             _missed.append(name)
@@ -195,7 +279,7 @@ def _forking() -> None:
 
 def _forked_here() -> None:
     while _waited:
-        _waited.pop().release()
+        _waited.pop().leave()
     _missed.clear()
     _registry.release()
 

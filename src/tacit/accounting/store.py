@@ -7,12 +7,12 @@ forked, threaded, copied and pickled freely.
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
 from tacit.accounting.failures import translated
@@ -27,7 +27,17 @@ from tacit.errors import (
     LedgerVersion,
 )
 
-__all__ = ["ACCOUNT", "ANSWER", "ENTRY", "VERSION", "Store"]
+__all__ = [
+    "ACCOUNT",
+    "ANSWER",
+    "INSERT_ENTRY",
+    "SELECT_ACCOUNT",
+    "SELECT_ANSWER",
+    "SELECT_ENTRIES",
+    "UPDATE_ACCOUNT",
+    "VERSION",
+    "Store",
+]
 
 VERSION = 1
 _WAIT_SECONDS = 60
@@ -77,6 +87,19 @@ ANSWER = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
 )
 
+# What every charge and every look executes, as text: to build it anew each time took longer than to execute it.
+_SELECT_VERSION = sa.text("SELECT version FROM tacit_ledger")
+_LOCK_ACCOUNT = sa.text("SELECT name FROM tacit_account WHERE name = :account FOR UPDATE")
+SELECT_ACCOUNT = sa.text("SELECT name, terms, count, head FROM tacit_account WHERE name = :account")
+SELECT_ENTRIES = sa.text(
+    "SELECT content, hash FROM tacit_entry WHERE account = :account AND number >= :number ORDER BY number LIMIT :limit"
+)
+INSERT_ENTRY = sa.text(
+    "INSERT INTO tacit_entry (account, number, content, hash) VALUES (:account, :number, :content, :hash)"
+)
+UPDATE_ACCOUNT = sa.text("UPDATE tacit_account SET count = :number, head = :hash WHERE name = :account")
+SELECT_ANSWER = sa.text("SELECT content FROM tacit_answer WHERE account = :account AND question = :question")
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -100,8 +123,8 @@ class Store:
             database = url.database or ""
             if database in ("", ":memory:") or "mode=memory" in database or "\0" in database:
                 raise InvalidParameter("a ledger must survive the process: give a file, sqlite:///hospital.db.")
-            if database.endswith(".lock"):
-                raise InvalidParameter("a ledger's name must not end in .lock, which is for the lock of another.")
+            if database.endswith((".lock", ".lock-turn")):
+                raise InvalidParameter("a ledger's name must not end in .lock or .lock-turn: a lock of another does.")
             return cls(sa.URL.create("sqlite", database=os.path.abspath(database)))
         if backend == "postgresql":
             if "password" in url.query:
@@ -147,10 +170,24 @@ class Store:
         with self._begin() as connection:
             self._check_version(connection)
             if not self._is_file and account is not None:
-                connection.execute(sa.select(ACCOUNT.c.name).where(ACCOUNT.c.name == account).with_for_update())
+                connection.execute(_LOCK_ACCOUNT, {"account": account})
             elif not self._is_file:
                 connection.exec_driver_sql(_LOCK_ALL)
             yield connection
+
+    def make_room_for_answers(self, connection: sa.Connection) -> None:
+        """Create the table of answers within a transaction that writes, unless it is there."""
+        if sa.inspect(connection).has_table(ANSWER.name):
+            return
+        if not self._is_file:
+            # Another account's writer may be about to create it, too.
+            connection.exec_driver_sql(_LOCK_ALL)
+        ANSWER.create(connection, checkfirst=True)
+
+    def lacks(self, connection: sa.Connection, table: sa.Table) -> bool:
+        """Whether a statement failed because there is no such table; what the transaction did is undone."""
+        connection.rollback()
+        return not sa.inspect(connection).has_table(table.name)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -169,9 +206,12 @@ class Store:
         return str(self.url.database)
 
     def _check_version(self, connection: sa.Connection) -> None:
-        if not sa.inspect(connection).has_table(LEDGER.name):
-            raise LedgerForeign(f"{self} is a database, but not a tacit ledger. Nothing was changed.")
-        versions = connection.execute(sa.select(LEDGER.c.version)).scalars().all()
+        try:
+            versions = connection.execute(_SELECT_VERSION).scalars().all()
+        except DBAPIError:
+            if self.lacks(connection, LEDGER):
+                raise LedgerForeign(f"{self} is a database, but not a tacit ledger. Nothing was changed.") from None
+            raise
         if len(versions) != 1 or not isinstance(versions[0], int) or versions[0] < 1:
             raise LedgerCorrupt(f"{self} does not say which format it has. Restore it from a backup.")
         if versions[0] > VERSION:
@@ -199,26 +239,35 @@ class Store:
         if not self._is_file:
             yield sa.create_engine(self.url, poolclass=NullPool)
             return
-        mode, patience = "rw", float(_WAIT_SECONDS)
         with ExitStack() as stack:
-            try:
-                # A reader must finish what a killed writer left half done, for which it needs the lock, too.
-                create = not read_only or os.path.exists(f"{os.path.realpath(self._path)}-journal")
-                patience = stack.enter_context(locked(self._path, patience, reads=read_only, create=create))
-            except TimeoutError as error:
-                raise LedgerBusy(
-                    f"the ledger at {self} was locked by others for too long, nothing was charged."
-                ) from error
-            except OSError as error:
-                if not read_only:
-                    raise LedgerError(
-                        f"the ledger at {self} is read-only here, nothing was charged: to write to it, its lock "
-                        f"{lock_path(self._path)} is needed, too ({error.strerror})."
-                    ) from error
-                mode = "ro"
+            mode, patience = self._locked(stack, read_only)
             # Neither mode creates a file.
             location = f"file:{_quoted(self._path)}?mode={mode}"
             yield sa.create_engine("sqlite://", poolclass=NullPool, creator=lambda: _connect(location, patience))
+
+    def _locked(self, stack: ExitStack, read_only: bool) -> tuple[str, float]:
+        """Hold the file's lock; give the mode to open it in, and the seconds of patience that are left."""
+        patience = float(_WAIT_SECONDS)
+        try:
+            if read_only:
+                mode = "ro"
+                with suppress(FileNotFoundError):
+                    patience = stack.enter_context(locked(self._path, patience, reads=True, create=False))
+                    mode = "rw"
+                if not os.path.exists(f"{os.path.realpath(self._path)}-journal"):
+                    return mode, patience
+                # What a killed writer left half done is finished by one who is alone.
+                stack.close()
+            return "rw", stack.enter_context(locked(self._path, patience, among_readers=True))
+        except TimeoutError as error:
+            raise LedgerBusy(f"the ledger at {self} was locked by others for too long, nothing was charged.") from error
+        except OSError as error:
+            if read_only:
+                return "ro", patience
+            raise LedgerError(
+                f"the ledger at {self} is read-only here, nothing was charged: to write to it, its lock "
+                f"{lock_path(self._path)} is needed, too ({error.strerror})."
+            ) from error
 
 
 def _connect(location: str, patience: float) -> Any:

@@ -1,0 +1,79 @@
+"""Answers that were paid for are kept beside the account, in few transactions, by whoever comes first."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from databases import rows
+from dp_accounting import dp_event
+
+from tacit.accounting import Ledger, store
+from tacit.accounting.answers import question_digest, recall, record
+from tacit.budget import Budget
+
+HUNDREDTH = dp_event.LaplaceDpEvent(100.0)
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write down each transaction that is opened, and whether it writes."""
+    opened: list[str] = []
+    begin = store.Store._begin
+
+    @contextmanager
+    def counted(self: store.Store, *, read_only: bool = False) -> Iterator[sa.Connection]:
+        opened.append("read" if read_only else "write")
+        with begin(self, read_only=read_only) as connection:
+            yield connection
+
+    monkeypatch.setattr(store.Store, "_begin", counted)
+    return opened
+
+
+def test_asking_takes_three_transactions(address: str, transactions: list[str]) -> None:
+    """Looking a question up, charging and writing the answer down open one transaction each, the first time too."""
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0))
+    for number in range(3):
+        transactions.clear()
+        question = question_digest(ledger, [number])
+        assert recall(ledger, question) is None
+        ledger.spend(HUNDREDTH, label="a question")
+        record(ledger, question, {"shares": [str(number)]})
+        assert transactions == ["read", "write", "write"]
+        assert recall(ledger, question) == {"shares": [str(number)]}
+        assert transactions[3:] == ["read"]
+
+
+def test_looking_at_an_account_takes_one_transaction(address: str, transactions: list[str]) -> None:
+    """What is spent, what is left and a price are read in one transaction each; a partition is one that writes."""
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0))
+    transactions.clear()
+    _ = ledger.spent, ledger.remaining, ledger.price(HUNDREDTH), ledger.head
+    assert transactions == ["read"] * 4
+    ledger.partition("halves", ["left", "right"], fixed_by="index")
+    assert transactions[4:] == ["write"]
+
+
+def test_the_first_answer_stays(address: str) -> None:
+    """A question answered twice at once keeps the answer that was written first."""
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0))
+    record(ledger, "question", {"answer": 1})
+    record(ledger, "question", {"answer": 2})
+    assert recall(ledger, "question") == {"answer": 1}
+
+
+def test_accounts_that_write_their_first_answers_at_once_make_one_table(address: str) -> None:
+    """The table of answers is made once, though several accounts need it at the same moment."""
+    Ledger.create(address, name="0", budget=Budget(1.0))
+    ledgers = [Ledger.create(address, name=str(number), budget=Budget(1.0)) for number in range(1, 5)]
+
+    def writes(ledger: Ledger) -> Any:
+        record(ledger, "question", {"by": ledger.name})
+        return recall(ledger, "question")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(writes, ledgers)) == [{"by": str(number)} for number in range(1, 5)]
+    assert rows(address, "SELECT count(*) FROM tacit_answer") == [(4,)]
