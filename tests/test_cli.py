@@ -39,6 +39,47 @@ def test_an_account_can_be_created_shown_and_verified(address):
     assert ledger.head in verified.output.replace("\n", "")
 
 
+HOSTILE = ["x[/]", "[bold]x[/bold]", "[link=file:///etc/passwd]here[/link]", ":skull:", "a\\[b]", "[/", "100 % {x}"]
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_words_of_others_are_shown_as_they_are(address, word):
+    """Labels, names and parts that look like markup or an emoji's name break nothing and are shown letter by letter."""
+    assert _run("ledger", "create", address, "--name", word, "--budget", "1").exit_code == 0
+    ledger = Ledger.open(address)
+    ledger.spend(EpsilonDeltaDpEvent(0.25), label=word)
+    ledger.partition(word, [word, "other"], fixed_by="key")[word].spend(EpsilonDeltaDpEvent(0.1), label=word)
+    shown = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["ledger", "show", address])
+    assert (shown.exit_code, shown.exception) == (0, None)
+    assert shown.output.count(word) >= 6
+    assert f"{word}={word}" in shown.output
+    verified = _run("ledger", "verify", address)
+    assert verified.exit_code == 0
+    assert f"{word}: 3 entries" in verified.output
+    missing = _run("ledger", "show", address, "--name", f"{word}?")
+    assert missing.exit_code == 2
+    assert repr(f"{word}?") in missing.output
+    assert missing.output.rstrip().endswith(f"it has: {word}.")
+
+
+@pytest.mark.parametrize("orders", ["\x1b[2J\x1b]0;owned\x07", "\r\b\x9b31m", "\u202egnirts", "\n\n#1 forged"])
+def test_no_word_of_others_gives_orders_to_the_terminal(address, orders, monkeypatch):
+    """Control characters that somebody wrote into a ledger behind its back are spelled out."""
+    monkeypatch.setattr("tacit.accounting.ledger._check_text", lambda *_: None)
+    ledger = Ledger.create(address, name="clinic", budget=Budget(1))
+    ledger.partition(f"p{orders}", [f"q{orders}"], fixed_by="key")[f"q{orders}"].spend(
+        EpsilonDeltaDpEvent(0.1), label=f"r{orders}"
+    )
+    shown = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["ledger", "show", address])
+    assert shown.exit_code == 0
+    assert all(letter == "\n" or letter.isprintable() for letter in shown.output)
+    assert f"r{orders}".encode("unicode_escape").decode() in shown.output
+    Ledger.create(address, name=f"other{orders}", budget=Budget(1))
+    refused = _run("ledger", "show", address)
+    assert refused.exit_code == 2
+    assert all(letter == "\n" or letter.isprintable() for letter in refused.output)
+
+
 def test_a_missing_ledger_is_one_line_and_exit_code_2(address):
     """An error on purpose is no traceback."""
     result = _run("ledger", "show", address)

@@ -15,7 +15,7 @@ from tacit import evaluation, statistics
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
 from tacit.budget import Budget
-from tacit.cli.console import console, one_line_errors
+from tacit.cli.console import console, one_line_errors, say
 from tacit.cli.pictures import accuracy_curve, coefficients, histogram
 from tacit.data import PublicEncoder, adult_schema, load_adult
 from tacit.erm.classification import PrivateLogisticRegression
@@ -80,9 +80,9 @@ def _run(records: _Records, ledger: Ledger, epsilon: float, output: Path, step: 
     _ask(records, ledger, output, table, step)
     _learn(records, ledger, epsilon, output, table, step)
     console.print(table)
-    console.print(f"budget {ledger.budget}\nspent  {ledger.spent}\nleft   {ledger.remaining}\n")
-    console.print(explain(ledger.spent))
-    console.print(
+    say(f"budget {ledger.budget}\nspent  {ledger.spent}\nleft   {ledger.remaining}\n")
+    say(explain(ledger.spent))
+    say(
         f"\npictures: {output}/schooling.png, {output}/coefficients.png, {output}/accuracy.png\n"
         f"ledger:   tacit ledger show sqlite:///{output}/ledger.db --name '{ledger.name}'"
     )

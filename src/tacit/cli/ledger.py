@@ -6,10 +6,11 @@ import typer
 from rich.table import Table
 
 from tacit.accounting.events import event_to_json
+from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
 from tacit.budget import Budget
-from tacit.cli.console import console, one_line_errors
+from tacit.cli.console import cell, console, one_line_errors, say
 
 __all__ = ["app"]
 
@@ -29,8 +30,8 @@ def create(
     """Open a new account."""
     with one_line_errors():
         ledger = Ledger.create(address, name=name, budget=Budget.parse(budget), accountant=accountant)  # type: ignore[arg-type]
-        console.print(f"created {ledger!r}", markup=False)
-        console.print(explain(ledger.budget))
+        say(f"created {ledger!r}")
+        say(explain(ledger.budget))
 
 
 @app.command()
@@ -38,25 +39,23 @@ def show(address: Address, name: Name = None) -> None:
     """Show an account: budget, spent, left, and every entry."""
     with one_line_errors():
         ledger = Ledger.open(address, name=name)
-        table = Table(title=f"{ledger.name} ({ledger.accountant} account, replace-one neighbours)")
+        table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, replace-one neighbours)"))
         for column in ("#", "time (UTC)", "part", "what", "charged", "event"):
             table.add_column(column, overflow="fold")
         for entry in ledger.entries():
-            table.add_row(
-                str(entry.number),
-                entry.time[:19],
-                " / ".join(f"{partition}={part}" for partition, part in entry.path),
-                entry.label,
-                str(entry.amount)
-                if entry.event is not None
-                else f"parts: {', '.join(entry.partition.parts)}"
-                if entry.partition
-                else "",
-                event_to_json(entry.event) if entry.event is not None else "",
-            )
+            table.add_row(*(cell(text) for text in _row(entry)))
         console.print(table)
-        console.print(f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}")
-        console.print(f"head    {ledger.head}")
+        say(f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}\nhead    {ledger.head}")
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    charged, event = "", ""
+    if entry.event is not None:
+        charged, event = str(entry.amount), event_to_json(entry.event)
+    elif entry.partition is not None:
+        charged = f"parts: {', '.join(entry.partition.parts)}"
+    part = " / ".join(f"{partition}={part}" for partition, part in entry.path)
+    return str(entry.number), str(entry.time)[:19], part, str(entry.label), charged, event
 
 
 @app.command()
@@ -68,4 +67,4 @@ def verify(
     """Verify the whole history of an account; exit code 2 if it was changed or shortened."""
     with one_line_errors():
         ledger = Ledger.open(address, name=name, head=head)
-        console.print(f"{ledger.name}: {len(ledger.entries())} entries, unbroken; head {ledger.head}")
+        say(f"{cell(ledger.name)}: {len(ledger.entries())} entries, unbroken; head {ledger.head}")
