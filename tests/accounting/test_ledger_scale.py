@@ -10,7 +10,7 @@ from dp_accounting import dp_event
 from tacit.accounting import Ledger, history
 from tacit.accounting import ledger as ledger_module
 from tacit.budget import Budget
-from tacit.errors import BudgetExceeded, LedgerCorrupt
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt
 
 HUNDREDTH = dp_event.LaplaceDpEvent(100.0)
 
@@ -77,3 +77,15 @@ def test_a_label_of_a_thousand_letters_is_kept(address: str, letter: str) -> Non
     assert Ledger.open(address).entries()[0].label == letter * 1000
     with pytest.raises(BudgetExceeded, match="does not fit"):
         ledger.spend(dp_event.LaplaceDpEvent(0.5), label=letter * 1000)
+
+
+@pytest.mark.parametrize(
+    ("label", "got"),
+    [("x" * 1001, "one of 1001: shorten it"), ("a\nb", "cannot be printed"), (" ", "empty"), (5, "int")],
+)
+def test_a_label_that_is_refused_says_why(tmp_path: Path, label: Any, got: str) -> None:
+    """What is wrong with a label is said without quoting it, and nothing is charged."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="a", budget=Budget(1.0))
+    with pytest.raises(InvalidParameter, match=f"label must be a printable text of at most 1000 letters, got .*{got}"):
+        ledger.spend(HUNDREDTH, label=label)
+    assert ledger.spent == Budget(0)

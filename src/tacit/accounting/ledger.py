@@ -385,5 +385,14 @@ def _read_terms(name: str, text: str) -> tuple[Account, History]:
 
 
 def _check_text(what: str, text: object) -> None:
-    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_TEXT or not text.isprintable():
-        raise InvalidParameter(f"{what} must be a short printable text, got {type(text).__name__} that is not.")
+    if not isinstance(text, str):
+        got = type(text).__name__
+    elif not text.strip():
+        got = "an empty one"
+    elif len(text) > _LONGEST_TEXT:
+        got = f"one of {len(text)}: shorten it"
+    elif not text.isprintable():
+        got = "one with letters that cannot be printed: leave them out"
+    else:
+        return
+    raise InvalidParameter(f"{what} must be a printable text of at most {_LONGEST_TEXT} letters, got {got}.")
