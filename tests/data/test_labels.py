@@ -137,6 +137,9 @@ def test_what_a_series_cannot_give_out_is_at_no_class() -> None:
     words = pa.array([b"yes", b"\xff\xfe"]).view(pa.string())
     assert places(words, ["no", "yes"]).tolist() == [1, -1]
     assert column(pa.array([1, 2**62]).cast(pa.timestamp("s"))).tolist()[1] is None
+    for kind in (pl.Date, pl.Datetime("us"), pl.Duration("ms")):
+        assert places(pl.Series([2**31 - 1, 1], dtype=pl.Int32).cast(kind), [1, 2]).tolist() == [-1, -1]
+    assert places(pl.Series([[1], [2]]), [1, 2]).tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize(

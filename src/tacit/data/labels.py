@@ -203,6 +203,10 @@ def _masked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
 
 def _read(values: Any) -> list[object]:
     """Return the cells of a series of pandas, polars or Arrow; one that cannot be read is None."""
+    kind: Any = getattr(values, "dtype", None)
+    if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):
+        # No label has such a type in polars, which dies aloud, beyond any handler, of a date out of Python's range.
+        return [None] * len(values)
     ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist", "__iter__"))
     whole = next(way for way in ways if way is not None)
     try:

@@ -39,10 +39,9 @@ def table_points() -> Array:
 class Tabulated(PointwiseLoss):
     """A convex loss given by its derivative at increasing points: L and c are the table's, exactly.
 
-    `slopes_there` must not decrease. Build it with `Tabulated.of`.
+    `slopes_there`, at `table_points()`, must not decrease. Build it with `Tabulated.of`.
     """
 
-    points: Array
     slopes_there: Array
     target_bound: float
     called: str
@@ -61,7 +60,7 @@ class Tabulated(PointwiseLoss):
         if not 0 < bound < _LARGEST or not np.max(np.abs(slopes)) > 1 / _LARGEST:
             raise InvalidParameter(f"the derivative of {type(loss).__name__} must not be 0 everywhere, nor huge.")
         anchor, largest = finite_number("anchor", loss.anchor), finite_number("largest_target", loss.largest_target)
-        return cls(points, slopes, largest, type(loss).__name__, anchor, loss.kind)
+        return cls(slopes, largest, type(loss).__name__, anchor, loss.kind)
 
     @property
     def name(self) -> str:
@@ -72,6 +71,11 @@ class Tabulated(PointwiseLoss):
     def largest_target(self) -> float:
         """The bound to which targets are clipped."""
         return self.target_bound
+
+    @cached_property
+    def points(self) -> Array:
+        """Where the slopes are."""
+        return table_points()
 
     @cached_property
     def lipschitz(self) -> float:
@@ -112,7 +116,8 @@ class Tabulated(PointwiseLoss):
 
     def derivative(self, t: Array, out: Array | None = None) -> Array:
         """Return the slope between those of the two points about t."""
-        found = np.interp(t.ravel(), self.points, self.slopes_there).reshape(t.shape)
+        at, rise = self._cell(t)
+        found = self.slopes_there[at] + rise * (t - self.points[at])
         return np.clip(found, self.slopes_there[0], self.slopes_there[-1], out=out)
 
     def curvature(self, t: Array) -> Array:
@@ -121,7 +126,10 @@ class Tabulated(PointwiseLoss):
 
     def _cell(self, t: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.intp]], Array]:
         """Return the point below each t (the first where there is none) and the rise above it."""
-        at = np.searchsorted(self.points, t, side="right") - 1
+        near = np.abs(t) < _FINE_UP_TO
+        # Powers of two: nothing here is rounded.
+        at = np.where(near, np.floor(np.where(near, t, 0.0) / _FINEST), 0.0).astype(np.intp) + len(self.points) // 2
+        at[~near] = np.searchsorted(self.points, t[~near], side="right") - 1
         return np.maximum(at, 0), np.where(at < 0, 0.0, self._rises[at])
 
     def rounding(self, reach: float) -> float:
