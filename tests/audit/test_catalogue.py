@@ -48,6 +48,7 @@ AUDITS = [
     ("PrivateKernelRegressor", PURE, 400),
     ("StatisticalOracle", PURE, 400),
     ("StatisticalOracle", GAUSSIAN, 400),
+    ("StatisticalOracle-hostile", PURE, 420),
 ]
 
 

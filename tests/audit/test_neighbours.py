@@ -29,6 +29,11 @@ def _changed(array, index, value):
         ((ROWS, LABELS), (_changed(ROWS, 2, 7.0), _changed(LABELS, 2, 1)), 2),
         (csr_array(ROWS), csr_array(_changed(ROWS, 5, 0.0)), 5),
         (np.array([np.nan, 1.0]), np.array([np.nan, 2.0]), 1),
+        ([1.0, 0.0], [1.0, -0.0], 1),
+        ([1.0, 1.0], [True, 1.0], 0),
+        (np.array([0.0, 0.0]), np.array([0.0, -0.0]), 1),
+        ([1.0, 2.0], ["?", 2.0], 0),
+        ([1.0, None], [1.0, 2.0], 1),
     ],
 )
 def test_the_one_record_that_differs_is_found(first, second, index):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.audit.outcomes import seen
 from tacit.errors import InvalidParameter
 
 __all__ = ["check_neighbours"]
@@ -27,6 +28,10 @@ def check_neighbours(first: object, second: object) -> int:
     different = np.zeros(counts[0], dtype=bool)
     for one, other in zip(mine, theirs, strict=True):
         different |= _differences(one, other)
+    if not different.any():
+        # Records may differ in what `==` does not see: True and 1.0, 0.0 and -0.0, a type.
+        for one, other in zip(mine, theirs, strict=True):
+            different |= _seen_differences(one, other)
     if different.sum() != 1:
         raise InvalidParameter(
             f"neighbours differ in exactly one record, got {different.sum()} that differ. "
@@ -60,9 +65,13 @@ def _differences(one: Any, other: Any) -> NDArray[np.bool_]:
     return np.array([not _same(a, b) for a, b in zip(one, other, strict=True)], dtype=bool)
 
 
+def _seen_differences(one: Any, other: Any) -> NDArray[np.bool_]:
+    return np.array([seen(a) != seen(b) for a, b in zip(one, other, strict=True)], dtype=bool)
+
+
 def _same(one: Any, other: Any) -> bool:
     try:
         a, b = np.asarray(one), np.asarray(other)
         return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
-    except ValueError:
-        return bool(one == other)
+    except (TypeError, ValueError):
+        return seen(one) == seen(other)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tacit.audit.case import Case, Question
 from tacit.audit.catalogue.estimators import ESTIMATORS
+from tacit.audit.catalogue.hostile import HOSTILE_CASES
 from tacit.audit.catalogue.kernels import KERNELS
 from tacit.audit.catalogue.mechanisms import MECHANISMS
 from tacit.audit.catalogue.queries import QUERIES
@@ -20,6 +21,7 @@ _BUILDERS: dict[str, Callable[[Question], Case]] = {
     **ESTIMATORS,
     **KERNELS,
     **QUERIES,
+    **HOSTILE_CASES,
     **{exhibit.name: exhibit.build for exhibit in EXHIBITS},
 }
 

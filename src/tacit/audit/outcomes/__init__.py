@@ -11,7 +11,7 @@ outcome     one play, start to end
 """
 
 from tacit.audit.outcomes import arrays, objects, plain, tables  # noqa: F401 (they register what they can look at)
-from tacit.audit.outcomes.outcome import NotPrivate, Outcome, as_numbers, observe
+from tacit.audit.outcomes.outcome import NotPrivate, Outcome, as_numbers, observe, seen
 from tacit.audit.outcomes.patience import Patience
 
-__all__ = ["NotPrivate", "Outcome", "Patience", "as_numbers", "observe"]
+__all__ = ["NotPrivate", "Outcome", "Patience", "as_numbers", "observe", "seen"]

@@ -5,10 +5,11 @@ a saved object carries them, but what can not be read there (a lock, a cache) is
 gives is looked at without its own properties, or `matrix.T.T.T` would never end.
 """
 
+import struct
 import sys
 from collections.abc import Iterator
 from functools import cached_property, partial
-from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, TracebackType
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, SimpleNamespace, TracebackType
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,22 @@ def _names(thing: Any, properties: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _written_in_python(thing: Any) -> bool:
-    bases = [base for base in type(thing).__mro__ if base is not object]
+    """Whether an object keeps all it knows in attributes: one of compiled code may have memory of its own."""
+    kind = type(thing)
+    bases = [base for base in kind.__mro__ if base is not object]
+    slots = sum(isinstance(member, MemberDescriptorType) for base in bases for member in vars(base).values())
+    # Besides its slots an object of Python has at most a dictionary and a list of weak references.
+    no_memory = kind.__basicsize__ <= object.__basicsize__ + _WORD * (slots + 2)
     inside = hasattr(thing, "__dict__") or all("__slots__" in vars(base) for base in bases)
-    return inside and all("__module__" in vars(base) for base in bases)
+    return inside and no_memory and all("__module__" in vars(base) for base in bases)
+
+
+_WORD = struct.calcsize("P")
+
+
+@looks_at(SimpleNamespace)
+def _namespace(thing: Any, trace: Trace, path: str) -> None:
+    _attributes(thing, trace, path)
 
 
 def _importable(kind: Any) -> bool:

@@ -18,7 +18,7 @@ from tacit.audit.outcomes.patience import Alarm, Hung
 from tacit.audit.outcomes.trace import NotPrivate, Trace, look
 from tacit.release import Release
 
-__all__ = ["NotPrivate", "Outcome", "as_numbers", "observe"]
+__all__ = ["NotPrivate", "Outcome", "as_numbers", "observe", "seen"]
 
 
 @final
@@ -112,6 +112,13 @@ def as_numbers(answer: Any) -> NDArray[np.float64]:
     return _flat(trace)
 
 
+def seen(thing: Any) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
+    """Return all that can be seen of a thing, to be compared with what can be seen of another."""
+    trace = Trace()
+    look(thing, trace)
+    return frozenset(trace.marks), tuple((place, values.tobytes()) for place, values in trace.numbers.items())
+
+
 def _flat(trace: Trace) -> NDArray[np.float64]:
     """Return the numbers, but for those that only repeat others: low bits, and numbers spelled in text."""
     parts = [values for place, values in trace.numbers.items() if "~" not in place]
@@ -119,10 +126,14 @@ def _flat(trace: Trace) -> NDArray[np.float64]:
 
 
 def _main(answer: Any) -> Any:
-    if isinstance(answer, Release):
-        return answer.value
-    if hasattr(answer, "coef_"):
-        return np.ravel(answer.coef_), np.ravel(getattr(answer, "intercept_", ()))
-    if isinstance(answer, list | tuple) and any(isinstance(part, Release) for part in answer):
-        return tuple(_main(part) for part in answer)
+    """Return the part of an answer whose numbers attacks look at; one that does not let itself be asked is its own."""
+    try:
+        if isinstance(answer, Release):
+            return answer.value
+        if hasattr(answer, "coef_"):
+            return np.ravel(answer.coef_), np.ravel(getattr(answer, "intercept_", ()))
+        if isinstance(answer, list | tuple) and any(isinstance(part, Release) for part in answer):
+            return tuple(_main(part) for part in answer)
+    except Exception:
+        return answer
     return answer

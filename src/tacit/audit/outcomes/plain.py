@@ -1,8 +1,9 @@
 """Numbers, text and containers of Python's own."""
 
 import re
+from array import array
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from datetime import date, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
@@ -74,7 +75,7 @@ def _bytes(thing: Any, trace: Trace, path: str) -> None:
     text(bytes(thing).decode("latin-1"), trace, path)
 
 
-@looks_at(Decimal, date, time, timedelta, tzinfo, UUID, PurePath, range, slice, np.dtype)
+@looks_at(Decimal, date, time, timedelta, tzinfo, UUID, PurePath, range, slice, re.Pattern, np.dtype)
 def _printed(thing: Any, trace: Trace, path: str) -> None:
     text(repr(thing), trace, path)
 
@@ -107,6 +108,12 @@ def _sequence(thing: Any, trace: Trace, path: str) -> None:
         return
     for index, part in enumerate(thing):
         look(part, trace, f"{path}[{index}]")
+
+
+@looks_at(KeysView, ValuesView, ItemsView, array)
+def _listed(thing: Any, trace: Trace, path: str) -> None:
+    trace.mark(path, "code", str(getattr(thing, "typecode", "")))
+    _sequence(list(thing), trace, path)
 
 
 @looks_at(set, frozenset)
