@@ -1,5 +1,6 @@
 """Whatever a play shows is seen: nothing a mechanism returns or does makes the auditor fail, and nothing is skipped."""
 
+import io
 import signal
 import sys
 import threading

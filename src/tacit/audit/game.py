@@ -23,6 +23,7 @@ __all__ = ["Batch", "Interrupted", "Mechanism", "Plays", "Progress", "play"]
 Progress = Callable[[int], None]
 _CHUNK = 250
 _PROBES = 32
+_START = 10
 
 
 class Batch(ABC):
@@ -150,7 +151,9 @@ def _one_by_one(
 
 
 def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Coins, limit: float) -> list[Outcome]:
-    return [observe(mechanism, first if coin else second, limit) for coin in coins]
+    """Play with these coins; the first play may take longer, as a new process still has to load what it needs."""
+    limits = (limit if number else limit * _START for number in range(len(coins)))
+    return [observe(mechanism, first if coin else second, each) for coin, each in zip(coins, limits, strict=True)]
 
 
 def _check_copies(mechanism: Callable[[Any], Any], pace: Pace, jobs: int) -> None:
