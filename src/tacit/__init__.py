@@ -7,6 +7,7 @@ records, and every record is clipped to declared public bounds, never trusted.
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.encoder import PublicEncoder
+from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
@@ -31,6 +32,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PublicEncoder",
+    "Records",
     "Release",
     "Schema",
     "StatisticalOracle",

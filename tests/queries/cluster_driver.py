@@ -8,9 +8,11 @@ import threading
 import time
 from typing import Any
 
+from nasty_tables import SCHEMA
 from pyspark.sql import SparkSession
 
 from tacit.accounting import Ledger
+from tacit.data import Records
 from tacit.queries import Histogram, Query, StatisticalOracle, StatisticalQuery
 
 EPSILON = 0.5
@@ -65,9 +67,8 @@ def kill_during(session: SparkSession, group: int, seen: dict[str, int]) -> None
 def main(master: str, group: int, folder: str, address: str) -> dict[str, Any]:
     """Ask, with a worker dying meanwhile, and tell what came out."""
     session = connected(master)
-    oracle = StatisticalOracle(
-        session.read.parquet(folder), ledger=Ledger.open(address, name="cluster"), label="y", name="records"
-    )
+    records = Records(session.read.parquet(folder), SCHEMA, name="records")
+    oracle = StatisticalOracle(records, ledger=Ledger.open(address, name="cluster"))
     honest, sums, seen = oracle.engine.sums, [], {}
 
     def watched(*args: Any, **kwargs: Any) -> Any:

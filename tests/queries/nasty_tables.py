@@ -1,33 +1,53 @@
-"""Records with nasty cells, in every engine, and random questions about them."""
+"""Records with nasty cells, and one Arrow table put into every engine."""
 
-import contextlib
+import atexit
 import os
-import random
 import shutil
-from collections.abc import Callable, Iterator
+import tempfile
+import uuid
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import ibis
 import numpy as np
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.queries.arrays import ArrayEngine
+from tacit.data import Category, Flag, Key, Moment, Number, Ordinal, Records, Schema
 
 NASTY = np.array([
     0.0, -0.0, 1.0, -1.0, 0.5, 1 / 3, 3.0, 1e-3, 1e15, -1e15, 2.0**53 + 2, np.nan, np.inf, -np.inf, 5e-324, -5e-324,
     2.2e-308, 1e-300, 1e-30, -1e-30, 1.0000000000000002e-30, 1e30, -1e30, 1.0000000000000002e30, 1e200, 1.7e308,
     -1.7e308,
 ])  # fmt: skip
-WORDS = ["", "a", "A", " a", "é", "日本", "it's", '"', "%", "\\", None]
-NUMBERS = ("f", "g", "s", "i", "j", "k", "b", "d")
-TYPES = {
-    "f": "float8", "g": "float8", "s": "float4", "i": "int8", "j": "int4", "k": "int2", "b": "boolean", "d": "numeric",
-    "y": "int8", "w": "text", "id": "int8",
+WORDS = ["", "a", " a", "a\t", "A", "é", "日本", "it's", '"', "%", "\\", "\u2003a", "🙂", None]
+GRADES = ["low", "middle", "high", " low ", "LOW", "none", None]
+SCHEMA = Schema(
+    {
+        "f": Number(-1e30, 1e30, missing=0.25),
+        "g": Number(-4, 4),
+        "s": Number(-1e38, 1e38),
+        "i": Number(-1e19, 1e19),
+        "j": Number(-3e9, 3e9),
+        "k": Number(-128, 127, missing=9),
+        "b": Flag(),
+        "d": Number(-1e6, 1e6),
+        "y": Category(["-1", "1"], other="-1"),
+        "w": Category(["a", "é", "日本", "it's", '"', "%", "\\", "🙂"]),
+        "o": Ordinal(["low", "middle", "high"]),
+        "day": Moment("0001-01-01", "9999-12-31"),
+        "at": Moment("1900-01-01T06:30:00", "2100-01-01", missing="2000-02-29"),
+        "id": Key(),
+    },
+    target="y",
+)
+_POSTGRESQL = {
+    pa.float64(): "float8", pa.float32(): "float4", pa.int64(): "int8", pa.int32(): "int4", pa.int16(): "int2",
+    pa.int8(): "int2", pa.uint8(): "int2", pa.uint16(): "int4", pa.uint32(): "int8", pa.uint64(): "numeric",
+    pa.bool_(): "boolean", pa.string(): "text", pa.large_string(): "text", pa.date32(): "date",
 }  # fmt: skip
 
 
@@ -41,8 +61,8 @@ def needs_java() -> None:
     pytest.skip(reason)
 
 
-def records(n: int, seed: int = 0) -> pa.Table:
-    """Return records whose cells are as bad as their types allow, missing ones among them."""
+def nasty_table(n: int, seed: int = 0) -> pa.Table:
+    """Return records whose cells are as bad as their types allow, missing ones among them; `SCHEMA` declares them."""
     rng = np.random.default_rng(seed)
 
     def spoiled(values: Any, kind: pa.DataType) -> pa.Array:
@@ -51,6 +71,11 @@ def records(n: int, seed: int = 0) -> pa.Table:
         )
 
     whole = [0, 1, -1, 2, 7]
+    days = np.array(["0001-01-01", "1582-10-10", "1969-12-31", "1970-01-01", "2000-02-29", "2024-03-01", "9999-12-31"])
+    times = np.array([
+        "0001-01-01T00:00:00.000001", "1899-12-31T23:59:59.999999", "1969-12-31T23:59:59.999999", "1970-01-01",
+        "2000-02-29T12:00:00", "2024-03-01T07:08:09.123456", "2100-01-01T00:00:00.000001", "9999-12-31T23:59:59",
+    ])  # fmt: skip
     return pa.table(
         {
             "f": spoiled(rng.choice(NASTY, n), pa.float64()),
@@ -65,122 +90,82 @@ def records(n: int, seed: int = 0) -> pa.Table:
             "d": spoiled([Decimal(int(c)) / 100 for c in rng.choice([0, 1, -1, 150, 10**8], n)], pa.decimal128(12, 2)),
             "y": pa.array(rng.choice([-1, 1], n), pa.int64()),
             "w": spoiled(rng.choice(np.array(WORDS, dtype=object), n), pa.string()),
+            "o": spoiled(rng.choice(np.array(GRADES, dtype=object), n), pa.string()),
+            "day": spoiled(rng.choice(days.astype("M8[D]"), n).tolist(), pa.date32()),
+            "at": spoiled(rng.choice(times.astype("M8[us]"), n).tolist(), pa.timestamp("us")),
             "id": pa.array(rng.permutation(n) * 7 - 500, pa.int64()),
         }
     )
 
 
-def as_arrays(table: pa.Table) -> ArrayEngine:
-    """Return the numbers of a table as arrays."""
-    columns = [[np.nan if value is None else float(value) for value in table[name].to_pylist()] for name in NUMBERS]
-    return ArrayEngine(np.array(columns).T, np.array(table["y"]), names=NUMBERS, identity="arrays")
+def as_records(table: pa.Table, schema: Schema, key: str | None = None, **options: Any) -> Records:
+    """Return a table in memory as records."""
+    return Records(table, schema, key=key, **options)
+
+
+def file_records(table: pa.Table, path: Path, schema: Schema, key: str | None = None, **options: Any) -> Records:
+    """Write a table as a Parquet file, or, if the path has no ending, as a folder of them; return it as records."""
+    return Records(write_files(table, path), schema, key=key, **options)
+
+
+def postgresql_records(
+    table: pa.Table, address: str, schema: Schema, key: str | None = None, **options: Any
+) -> Records:
+    """Write a table into a database and return it as records."""
+    return Records((address, write_postgresql(table, address)), schema, key=key, **options)
+
+
+def spark_records(spark: Any, table: pa.Table, schema: Schema, key: str | None = None, **options: Any) -> Records:
+    """Write a table as Parquet files and return the data frame that Spark makes of them as records."""
+    folder = tempfile.mkdtemp(prefix="tacit-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = write_files(table, Path(folder) / "records")
+    return Records(spark.read.option("recursiveFileLookup", "true").parquet(str(path)), schema, key=key, **options)
 
 
 def write_files(table: pa.Table, path: Path) -> Path:
-    """Write a table as a folder of three Parquet files, one of them below another folder."""
+    """Write a table as one Parquet file, or as a folder of three, one of them below another folder."""
+    if path.suffix:
+        pq.write_table(table, path)
+        return path
     third = -(-len(table) // 3)
     for number, folder in enumerate((path, path, path / "more")):
         folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table.slice(number * third, third), folder / f"{number}.parquet", row_group_size=third // 2)
+        rows = table.slice(number * third, third)
+        pq.write_table(rows, folder / f"{number}.parquet", row_group_size=max(1, third // 2))
     return path
 
 
-def write_postgresql(table: pa.Table, address: str, name: str = "records") -> None:
-    """Write a table into a database."""
+def write_postgresql(table: pa.Table, address: str, name: str | None = None) -> str:
+    """Write a table into a database, under a name of its own unless one is given; return the name."""
+    wanted = name or f"records_{uuid.uuid4().hex}"
     with psycopg.connect(address) as connection, connection.cursor() as cursor:
-        columns = ", ".join(f'"{column}" {TYPES[column]}' for column in table.column_names)
-        cursor.execute(f"CREATE TABLE {name} ({columns})")
-        with cursor.copy(f"COPY {name} FROM STDIN") as copy:
-            for row in zip(*(table[column].to_pylist() for column in table.column_names), strict=True):
+        columns = ", ".join(f'"{field.name}" {_type_in_postgresql(field.type)}' for field in table.schema)
+        cursor.execute(f"CREATE TABLE {wanted} ({columns})".encode())
+        with cursor.copy(f"COPY {wanted} FROM STDIN".encode()) as copy:
+            for row in zip(*(_cells(table[column]) for column in table.column_names), strict=True):
                 copy.write_row(row)
+    return wanted
 
 
-@contextlib.contextmanager
-def ibis_postgresql(address: str, name: str = "records") -> Iterator[Any]:
-    """Open a table of a database for a while."""
-    database, _, folder = address.removeprefix("postgresql://postgres@/").partition("?host=")
-    connection = ibis.postgres.connect(host=folder, user="postgres", database=database)
-    try:
-        yield connection.table(name)
-    finally:
-        connection.disconnect()
+def _type_in_postgresql(kind: pa.DataType) -> str:
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz is None else "timestamptz"
+    return "numeric" if pa.types.is_decimal(kind) else _POSTGRESQL[kind]
 
 
-Asked = Callable[[Any], Any]
+def _cells(column: Any) -> Iterator[Any]:
+    """Yield the cells; moments as text, since Python has no object for many of them."""
+    if not pa.types.is_date(column.type) and not pa.types.is_timestamp(column.type):
+        yield from column.to_pylist()
+        return
+    unit = "D" if pa.types.is_date(column.type) else column.type.unit
+    zone = "" if pa.types.is_date(column.type) or column.type.tz is None else "Z"
+    whole = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
+    for cell in column.cast(whole).to_pylist():
+        yield None if cell is None else _written(np.datetime64(cell, unit), zone)
 
 
-def random_number(coins: random.Random, depth: int, *, exact: bool = True) -> Asked:
-    """Return a random function of a record that gives a number; `exact` leaves exp and ln out."""
-    if depth == 0:
-        name = coins.choice(NUMBERS)
-        return lambda t: t[name]
-    deeper = [random_number(coins, coins.randrange(depth), exact=exact) for _ in range(2)]
-    one, other = deeper
-    truth = random_condition(coins, depth - 1, exact=exact)
-    value = coins.choice([0, 1, -1, 2, 0.1, 1 / 3, 1e-3, 1e6, -7.25, 1e15])
-    some: list[Asked] = [
-        lambda t: one(t) + other(t),
-        lambda t: one(t) - other(t),
-        lambda t: one(t) * other(t),
-        lambda t: one(t) / other(t),
-        lambda t: one(t) + value,
-        lambda t: value - one(t),
-        lambda t: one(t) * value,
-        lambda t: value / one(t),
-        lambda t: -one(t).cast("float64"),
-        lambda t: abs(one(t).cast("float64")),
-        lambda t: one(t).cast("float64").sqrt(),
-        lambda t: one(t).cast("float64").floor(),
-        lambda t: one(t).cast("float64").ceil(),
-        lambda t: one(t).cast("float64").round(),
-        lambda t: one(t).cast("float64").sign(),
-        lambda t: one(t).cast("float64").clip(-1, 2.5),
-        lambda t: one(t).cast("float64").clip(lower=other(t)),
-        lambda t: one(t).cast("float64").clip(upper=0.75),
-        lambda t: truth(t).ifelse(one(t), other(t)),
-        lambda t: truth(t).ifelse(one(t), value),
-        lambda t: one(t).fill_null(value),
-        lambda t: one(t).coalesce(other(t), 3),
-        lambda t: one(t).nullif(0),
-        lambda t: one(t) % 3,
-        lambda t: one(t) // 2,
-        lambda t: one(t).cast("float64") ** 2,
-        lambda t: truth(t).cast("int32"),
-        lambda t: one(t).cases((0, 5), (1, other(t)), else_=-2),
-    ]
-    if not exact:
-        some += [lambda t: one(t).cast("float64").exp(), lambda t: one(t).cast("float64").ln()] * 3
-    return coins.choice(some)
-
-
-def random_condition(coins: random.Random, depth: int, *, exact: bool = True) -> Asked:
-    """Return a random function of a record that is true or false."""
-    if depth == 0:
-        return lambda t: t.b == 1
-    one, other = (random_number(coins, depth - 1, exact=exact) for _ in range(2))
-    this, that = (random_condition(coins, depth - 1, exact=exact) for _ in range(2))
-    value = coins.choice([0, 1, -1, 0.1, 1e-30, 2**53, 1e30, 127])
-    return coins.choice(
-        [
-            lambda t: one(t) > other(t),
-            lambda t: one(t) <= value,
-            lambda t: one(t) >= value,
-            lambda t: one(t) == value,
-            lambda t: one(t) != other(t),
-            lambda t: value < one(t),
-            lambda t: one(t).between(-1, value),
-            lambda t: one(t).isin([0, 1, 7, 0.5]),
-            lambda t: one(t).isin(list(range(-12, 13))),
-            lambda t: one(t).notin([1]),
-            lambda t: one(t).isnull(),
-            lambda t: one(t).notnull(),
-            lambda t: this(t) & that(t),
-            lambda t: this(t) | that(t),
-            lambda t: this(t) ^ that(t),
-            lambda t: ~this(t),
-            lambda t: this(t) == that(t),
-            lambda t: this(t).isnull(),
-            lambda t: this(t).fill_null(True) != that(t),
-            lambda t: this(t).ifelse(that(t), this(t)),
-        ]
-    )
+def _written(moment: Any, zone: str) -> str:
+    year, rest = str(moment).rsplit("-", 2)[0], "-".join(str(moment).rsplit("-", 2)[1:])
+    return f"{int(year):04}-{rest}{zone}" if int(year) > 0 else f"{1 - int(year):04}-{rest}{zone} BC"

@@ -16,7 +16,7 @@ def _worst_errors(plan: str, repetitions: int) -> np.ndarray:
     queries = [StatisticalQuery(lambda t, j=j: t[f"x{j}"]) for j in range(QUERIES)]
     worst = []
     for _ in range(repetitions):
-        oracle = StatisticalOracle((rng.integers(0, 2, (RECORDS, QUERIES), dtype=np.int8), None))
+        oracle = StatisticalOracle((rng.integers(0, 2, (RECORDS, QUERIES), dtype=np.int8), None), bounds=(0, 1))
         if plan == "split":
             conversation = oracle.conversation(QUERIES, epsilon=1.0, plan="split")
             answers = [conversation.ask(query) for query in queries]

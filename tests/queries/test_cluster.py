@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from cluster_driver import EPSILON, QUICK_START, batch
-from nasty_tables import as_arrays, needs_java, records
+from nasty_tables import SCHEMA, as_records, nasty_table, needs_java
 
 from tacit.accounting import Ledger
 from tacit.budget import Budget
+from tacit.queries.engines.opening import engine_for
 
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 ROWS, FILES = 24_000, 24
@@ -90,7 +91,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def test_a_worker_that_dies_during_a_batch_costs_nothing_and_changes_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """The sums are exactly those of numpy, the answers are within their noise, and the ledger has one charge."""
-    table = records(ROWS)
+    table = nasty_table(ROWS)
     folder = tmp_path / "records"
     folder.mkdir()
     for number in range(FILES):
@@ -106,8 +107,8 @@ def test_a_worker_that_dies_during_a_batch_costs_nothing_and_changes_nothing(clu
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["done"] < told["total"] == FILES
     assert told["executors"] == 1
-    arrays = as_arrays(table)
-    exact = arrays.sums([arrays.prepare(query) for query in batch()])
+    numpy = engine_for(as_records(table, SCHEMA))
+    exact = numpy.sums([numpy.prepare(query) for query in batch()])
     for query, sums, expected, value, tolerance in zip(
         batch(), told["sums"], exact, told["values"], told["tolerances"], strict=True
     ):

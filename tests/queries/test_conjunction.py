@@ -44,7 +44,7 @@ def _learned(features: int, n: int, seed: int, error: float, rate: float) -> flo
     rng = np.random.default_rng(seed)
     rows, true = _records(features, error, n, rng)
     labels = (true ^ (rng.random(n) < rate)).astype(np.int8)
-    oracle = StatisticalOracle((rows.view(np.int8), labels), labels=(0, 1), random_state=seed)
+    oracle = StatisticalOracle((rows.view(np.int8), labels), labels=(0, 1), bounds=(0, 1), random_state=seed)
     model = ConjunctionClassifier(1.0, error=error, noise_rate=rate).learn(oracle)
     return _error(model, features, error)
 

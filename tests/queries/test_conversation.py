@@ -8,11 +8,13 @@ import pytest
 
 from tacit.accounting import Ledger
 from tacit.budget import Budget
+from tacit.data import Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
 
 ROWS = np.random.default_rng(1).normal(size=(3_000, 2))
 LABELS = np.where(ROWS[:, 0] > 0, 1.0, -1.0)
+SCHEMA = Schema({"x0": Number(-6, 6), "x1": Number(-6, 6), "y": Number(-1, 1)}, target="y")
 
 
 @pytest.fixture
@@ -27,7 +29,9 @@ def _above(number: float) -> StatisticalQuery:
 
 def test_a_split_conversation_costs_one_query_s_budget_in_all(ledger: Ledger) -> None:
     """Each of ten queries is charged to a part of its own: together they cost what one costs."""
-    conversation = StatisticalOracle((ROWS, LABELS), ledger=ledger).conversation(10, epsilon=0.5, plan="split")
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6), ledger=ledger).conversation(
+        10, epsilon=0.5, plan="split"
+    )
     for number in range(10):
         conversation.ask(_above(number / 10))
     assert ledger.spent == Budget(0.5)
@@ -37,7 +41,9 @@ def test_a_split_conversation_costs_one_query_s_budget_in_all(ledger: Ledger) ->
 
 def test_a_rounded_conversation_spends_its_budget_query_by_query(ledger: Ledger) -> None:
     """After four of ten queries four tenths are spent, and after ten all of it, exactly."""
-    conversation = StatisticalOracle((ROWS, LABELS), ledger=ledger).conversation(10, epsilon=0.5, plan="rounded")
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6), ledger=ledger).conversation(
+        10, epsilon=0.5, plan="rounded"
+    )
     for number in range(4):
         conversation.ask(_above(number / 10))
     assert ledger.spent == Budget(0.2)
@@ -49,7 +55,9 @@ def test_a_rounded_conversation_spends_its_budget_query_by_query(ledger: Ledger)
 @pytest.mark.parametrize("plan", ["split", "rounded"])
 def test_a_copy_of_a_conversation_pays_for_itself(ledger: Ledger, plan: str) -> None:
     """What copies ask twice from one part or one share is charged twice; nothing is had for nothing."""
-    conversation = StatisticalOracle((ROWS, LABELS), ledger=ledger).conversation(2, epsilon=0.5, plan=plan)
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6), ledger=ledger).conversation(
+        2, epsilon=0.5, plan=plan
+    )
     other = copy.copy(conversation)
     conversation.ask(_above(0.1))
     other.ask(_above(0.2))
@@ -62,9 +70,13 @@ def test_a_copy_of_a_conversation_pays_for_itself(ledger: Ledger, plan: str) -> 
 
 def test_a_split_conversation_goes_on_after_a_restart_where_it_stopped(ledger: Ledger) -> None:
     """Parts that were charged are not used again, and a question that was answered is answered alike for nothing."""
-    first = StatisticalOracle((ROWS, LABELS), ledger=ledger, name="a").conversation(5, epsilon=1.0, plan="split")
+    first = StatisticalOracle(Records((ROWS, LABELS), SCHEMA, name="a"), ledger=ledger).conversation(
+        5, epsilon=1.0, plan="split"
+    )
     told = first.ask(_above(0.0)).value
-    again = StatisticalOracle((ROWS, LABELS), ledger=ledger, name="a").conversation(5, epsilon=1.0, plan="split")
+    again = StatisticalOracle(Records((ROWS, LABELS), SCHEMA, name="a"), ledger=ledger).conversation(
+        5, epsilon=1.0, plan="split"
+    )
     assert again.left == 4
     assert again.ask(_above(0.0)).value == told
     assert again.left == 4
@@ -75,7 +87,7 @@ def test_a_split_conversation_goes_on_after_a_restart_where_it_stopped(ledger: L
 
 def test_the_same_question_has_the_same_answer_and_uses_nothing_up(ledger: Ledger) -> None:
     """A conversation that repeats itself learns nothing and pays nothing."""
-    conversation = StatisticalOracle((ROWS, LABELS), ledger=ledger).conversation(3, epsilon=0.3)
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6), ledger=ledger).conversation(3, epsilon=0.3)
     first = conversation.ask(_above(0.0))
     again = conversation.ask(_above(0.0))
     assert again.value == first.value
@@ -86,7 +98,7 @@ def test_the_same_question_has_the_same_answer_and_uses_nothing_up(ledger: Ledge
 
 def test_the_better_plan_is_chosen_and_its_tolerance_kept() -> None:
     """The automatic plan has the smaller tolerance of the two, and an asked tolerance is kept."""
-    oracle = StatisticalOracle((ROWS, LABELS))
+    oracle = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6))
     plans = [oracle.conversation(10, epsilon=1.0, plan=plan).plan for plan in ("split", "rounded", "auto")]
     assert plans[2].tolerance == min(plans[0].tolerance, plans[1].tolerance)
     kept = oracle.conversation(10, tolerance=0.2).plan
@@ -97,7 +109,7 @@ def test_the_better_plan_is_chosen_and_its_tolerance_kept() -> None:
 
 def test_rounded_answers_lie_on_the_public_grid() -> None:
     """Only 1 + 1/g answers are possible, which is what the union bound over conversations counts."""
-    conversation = StatisticalOracle((ROWS, LABELS)).conversation(20, epsilon=1.0, plan="rounded")
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(20, epsilon=1.0, plan="rounded")
     cells = 55  # the square root of 3,000, rounded up
     for number in range(20):
         value = conversation.ask(_above(number / 10)).value
@@ -107,7 +119,7 @@ def test_rounded_answers_lie_on_the_public_grid() -> None:
 
 def test_a_conversation_ends_when_it_said_it_would() -> None:
     """The last query but one is answered, the one after the last is refused."""
-    conversation = StatisticalOracle((ROWS, LABELS)).conversation(2, epsilon=1.0)
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=1.0)
     conversation.ask(_above(0.0))
     conversation.ask(_above(1.0))
     with pytest.raises(InvalidParameter, match="all were asked"):
@@ -120,14 +132,14 @@ def test_wrong_labels_are_corrected_in_a_conversation() -> None:
     rows = rng.normal(size=(200_000, 1))
     truth = np.where(rows[:, 0] > 0, 1.0, -1.0)
     wrong = np.where(rng.random(len(rows)) < 0.3, -truth, truth)
-    conversation = StatisticalOracle((rows, wrong)).conversation(2, epsilon=2.0, noise_rate=0.3)
+    conversation = StatisticalOracle((rows, wrong), bounds=(-6, 6)).conversation(2, epsilon=2.0, noise_rate=0.3)
     answer = conversation.ask(StatisticalQuery(lambda t: (t.x0 > 0) & (t.y == -1)))
     assert abs(answer.value) <= answer.tolerance < 0.1
 
 
 def test_bad_conversations_are_refused() -> None:
     """Several numbers at once, no queries, both a tolerance and an epsilon, a split of more parts than records."""
-    oracle = StatisticalOracle((ROWS, LABELS))
+    oracle = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6))
     with pytest.raises(InvalidParameter, match="single numbers"):
         oracle.conversation(2, epsilon=1.0).ask(Histogram(lambda t: t.y, (1, -1)))  # type: ignore[arg-type]
     for count, options in (

@@ -1,19 +1,15 @@
 """Declared features: every cell has a code, the same in memory and in an engine."""
 
-import math
 from functools import partial
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.data import Category, Flag, Ignored, Number, Ordinal, Schema
+from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal, Records, Schema
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
 from tacit.queries.domains import Cut, Named, declared_features
 from tacit.queries.literals import Literal
-
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
 CELLS = st.one_of(st.floats(), st.sampled_from([0.0, 0.5, 1.0, -1.0, 2.0, 50.0, 100.0]))
 
@@ -39,14 +35,16 @@ def _counts(oracle: StatisticalOracle, feature: Cut | Named) -> np.ndarray:
 @given(st.lists(CELLS, min_size=1, max_size=30), st.integers(2, 12), st.booleans())
 def test_numbers_have_the_same_code_in_memory_and_in_an_engine(cells: list[float], bins: int, log: bool) -> None:
     """Also where they are missing, infinite or on an edge; and every record has exactly one."""
-    (feature,) = declared_features(["x0"], schema=Schema({"x0": Number(-1, 100, log=log)}), bins=bins)
+    schema = Schema({"x0": Number(-1, 100, log=log)})
+    (feature,) = declared_features(["x0"], schema=schema, bins=bins)
     values = np.array(cells)
+    oracle = StatisticalOracle(Records({"x0": values}, schema))
     codes = feature.encode(values)
     assert feature.size == bins
     assert codes.min() >= 0
-    counts = _counts(StatisticalOracle((values[:, None], None)), feature)
+    counts = _counts(oracle, feature)
     assert np.array_equal(counts, np.bincount(codes, minlength=bins))
-    assert _agrees(StatisticalOracle((values[:, None], None)), feature, codes)
+    assert _agrees(oracle, feature, codes)
 
 
 def test_levels_have_the_same_code_in_memory_and_in_a_table() -> None:
@@ -67,7 +65,7 @@ def test_levels_have_the_same_code_in_memory_and_in_a_table() -> None:
         "stage": [1, 2, 3, None, 9],
         "note": ["1", "2", "3", "4", "5"],
     }
-    oracle = StatisticalOracle(table)
+    oracle = StatisticalOracle(Records(table, schema))
     features = declared_features((), schema=schema)
     assert [(feature.size, feature.ordered) for feature in features] == [(3, False), (3, False), (3, False), (3, True)]
     for feature in features:
@@ -79,9 +77,25 @@ def test_levels_have_the_same_code_in_memory_and_in_a_table() -> None:
 
 
 def test_without_a_declaration_features_are_true_above_zero() -> None:
-    """0 and 1, -1 and 1, truth values and missing cells are read alike."""
+    """0 and 1, -1 and 1 and truth values are read alike."""
     (feature,) = declared_features(["x0"])
-    assert feature.encode(np.array([0.0, 1.0, -1.0, 0.2, math.nan])).tolist() == [0, 1, 0, 1, 0]
+    assert feature.encode(np.array([0.0, 1.0, -1.0, 0.2])).tolist() == [0, 1, 0, 1]
+
+
+def test_records_bring_their_own_declarations() -> None:
+    """Numbers and moments are cut between their ends, the latter at whole days, and levels are as declared."""
+    columns = {"age": Number(0, 90), "seen": Moment("2020-01-01", "2020-01-31T12:00"), "town": Category(["a"])}
+    age, seen, town = declared_features(["age", "seen", "town"], columns=columns, bins=3)
+    assert age.says(0) == "age <= 30"
+    assert seen.says(0) == "seen <= 2020-01-11"
+    assert seen.says(2) == "seen > 2020-01-21"
+    assert seen.encode(np.array(["2020-01-11", "2020-01-12", "1999-01-01", "?"], dtype=object)).tolist() == [0, 1, 0, 1]
+    assert town.size == 2
+    oracle = StatisticalOracle(
+        Records({"seen": ["2020-01-11", "2020-01-12", "2030-01-01", None]}, Schema({"seen": columns["seen"]}))
+    )
+    assert _counts(oracle, seen).tolist() == [1, 2, 1]
+    assert _agrees(oracle, seen, np.array([0, 1, 2, 1]))
 
 
 def test_bounds_and_levels_are_declared_for_all_or_for_each() -> None:

@@ -14,21 +14,21 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data import BoundedRows
+from tacit.data import BoundedRows, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.arrays import ArrayEngine
+from tacit.queries.engines.matrix import engine_of_arrays
+from tacit.queries.engines.memory import MemoryEngine
+from tacit.queries.engines.opening import engine_for
 from tacit.queries.kmeans import SQKMeans
 from tacit.queries.pca import SQPCA
 from tacit.queries.perceptron import SQPerceptron
-
-# Ibis calls DuckDB in a way that newer versions of it warn about.
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(2_000, 3)) * [1.0, 0.6, 0.3] + 0.5
 Y = np.where(X @ [1.0, -2.0, 0.5] > 0.2, 1, -1)
 FRAME = pd.DataFrame(X, columns=list("abc")).assign(y=Y)
+SCHEMA = Schema({**{name: Number(-9, 9) for name in "abc"}, "y": Number(-1, 1)}, target="y")
 LEARNERS = [
     SQPerceptron(0.7, data_norm=3.0, rounds=3),
     SQKMeans(3, 0.7, bounds=(-3, 4), rounds=3),
@@ -80,13 +80,13 @@ def test_the_charge_comes_before_the_records_are_touched(
 ) -> None:
     """Whenever the engine is called the ledger has the whole charge."""
     seen = []
-    honest = ArrayEngine.sums
+    honest = MemoryEngine.sums
 
-    def watched(self: ArrayEngine, *args: Any, **kwargs: Any) -> Any:
+    def watched(self: MemoryEngine, *args: Any, **kwargs: Any) -> Any:
         seen.append(ledger.spent)
         return honest(self, *args, **kwargs)
 
-    monkeypatch.setattr(ArrayEngine, "sums", watched)
+    monkeypatch.setattr(MemoryEngine, "sums", watched)
     model = _with(learner, ledger=ledger).fit(X, Y)
     assert seen == [Budget(0.7)] * len(model.plans_)
 
@@ -96,7 +96,7 @@ def test_a_budget_that_is_too_small_is_refused_before_anything(
     learner: Any, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is charged, no record is touched and there is no model, not even of the first rounds."""
-    monkeypatch.setattr(ArrayEngine, "sums", None)
+    monkeypatch.setattr(MemoryEngine, "sums", None)
     model = _with(learner, epsilon=1.1, ledger=ledger)
     with pytest.raises(BudgetExceeded):
         model.fit(X, Y)
@@ -108,7 +108,7 @@ def test_a_budget_that_is_too_small_is_refused_before_anything(
 def test_a_preview_is_what_is_then_asked(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """From n and the number of features alone, it has every round's size, tolerance and cost."""
     with monkeypatch.context() as patch:
-        patch.setattr(ArrayEngine, "sums", None)
+        patch.setattr(MemoryEngine, "sums", None)
         before = learner.preview(len(X), 3)
     assert before == _with(learner, random_state=0).fit(X, Y).plans_
     assert learner.preview(len(X), list("abc")) == before
@@ -144,9 +144,10 @@ def test_tables_and_arrays_give_the_same_model(learner: Any, tmp_path: Path) -> 
     frame = FRAME.copy()
     frame.iloc[:4, :3] = [[np.nan, 1.0, 1.0], [np.inf, 0.0, 0.0], [-np.inf, np.inf, 1e300], [1e-300, 50.0, -1e9]]
     frame.to_parquet(tmp_path / "records.parquet")
-    table = StatisticalOracle(str(tmp_path / "records.parquet"), label="y", labels=(-1, 1))
-    arrays = ArrayEngine(frame[list("abc")].to_numpy(), frame["y"].to_numpy(), names=list("abc"), labels=(-1, 1))
-    one, other = (_with(learner, epsilon=math.inf).learn(engine) for engine in (table.engine, arrays))
+    table = engine_for(Records(tmp_path / "records.parquet", SCHEMA))
+    rows = np.clip(np.nan_to_num(frame[list("abc")].to_numpy(), posinf=9, neginf=-9), -9, 9)
+    arrays = engine_of_arrays(rows, frame["y"].to_numpy(), names=list("abc"), labels=(-1, 1))
+    one, other = (_with(learner, epsilon=math.inf).learn(engine) for engine in (table, arrays))
     assert np.isfinite(_model(one)).all()
     assert np.allclose(_model(one), _model(other), rtol=1e-9, atol=1e-9)
     assert one.feature_names_in_.tolist() == ["a", "b", "c"]
@@ -156,8 +157,8 @@ def test_tables_and_arrays_give_the_same_model(learner: Any, tmp_path: Path) -> 
 def test_the_same_coins_give_the_same_model_from_a_table(learner: Any, tmp_path: Path) -> None:
     """With a seed in the oracle, noise included, DuckDB and arrays agree."""
     FRAME.to_parquet(tmp_path / "records.parquet")
-    table = StatisticalOracle(str(tmp_path / "records.parquet"), label="y", random_state=4)
-    arrays = StatisticalOracle(ArrayEngine(X, Y, names=list("abc")), random_state=4)
+    table = StatisticalOracle(Records(tmp_path / "records.parquet", SCHEMA), random_state=4)
+    arrays = StatisticalOracle(engine_of_arrays(X, Y, names=list("abc")), random_state=4)
     one, other = (clone(learner).learn(oracle) for oracle in (table, arrays))
     assert np.allclose(_model(one), _model(other), rtol=1e-9, atol=1e-9)
 
@@ -165,7 +166,7 @@ def test_the_same_coins_give_the_same_model_from_a_table(learner: Any, tmp_path:
 @every_learner
 def test_an_oracle_pays_for_what_is_learned_from_it(learner: Any, ledger: Ledger) -> None:
     """`learn` charges the oracle's ledger; a ledger or a seed besides, or a column that is not there, is refused."""
-    oracle = StatisticalOracle((X, Y), name="records", ledger=ledger)
+    oracle = StatisticalOracle((X, Y), bounds=(-9, 9), ledger=ledger)
     model = _with(learner, epsilon=0.4).learn(oracle, features=["x0", "x2"])
     assert ledger.spent == Budget(0.4)
     assert model.n_features_in_ == 2
@@ -173,7 +174,7 @@ def test_an_oracle_pays_for_what_is_learned_from_it(learner: Any, ledger: Ledger
         _with(learner, epsilon=0.1, random_state=0).learn(oracle)
     with pytest.raises(InvalidParameter, match="answers privately"):
         _with(learner, epsilon=math.inf).learn(oracle)
-    with pytest.raises(InvalidParameter, match="no column"):
+    with pytest.raises(InvalidParameter, match="no declared column"):
         _with(learner, epsilon=0.1).learn(oracle, features=["x0", "weight"])
     assert ledger.spent == Budget(0.4)
 

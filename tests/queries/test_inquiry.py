@@ -10,7 +10,8 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle, StatisticalQuery
-from tacit.queries.arrays import ArrayEngine
+from tacit.queries.engines.matrix import engine_of_arrays
+from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.inquiry import Answers, Inquiry, Round, planned
 
 QUERIES = [StatisticalQuery(lambda t: (t.x0 > 0) & (t.y == 1)), StatisticalQuery(lambda t: t.x0 > 0)]
@@ -18,9 +19,9 @@ ONE = [Round(QUERIES)]
 TWO = [Round(QUERIES, weight=3), Round(QUERIES[:1], of="sample")]
 
 
-def _engine(n: int = 1_000) -> ArrayEngine:
+def _engine(n: int = 1_000) -> MemoryEngine:
     rng = np.random.default_rng(0)
-    return ArrayEngine(rng.integers(0, 2, (n, 1)), rng.integers(0, 2, n), labels=(0, 1))
+    return engine_of_arrays(rng.integers(0, 2, (n, 1)), rng.integers(0, 2, n), labels=(0, 1))
 
 
 def _inquiry(budget: Budget | None, **how: Any) -> Inquiry:

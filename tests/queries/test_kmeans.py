@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from tacit.queries.arrays import ArrayEngine
+from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.kmeans import SQKMeans
 from tacit.queries.plan import Demand
 
@@ -112,14 +112,14 @@ def test_one_record_can_do_what_the_noise_is_for(way: dict[str, Any], monkeypatc
     another cluster does the most. Either way half the noise would be too little for some pair of neighbours.
     """
     found = []
-    honest = ArrayEngine.sums
+    honest = MemoryEngine.sums
 
-    def watched(self: ArrayEngine, queries: Any, **how: Any) -> Any:
+    def watched(self: MemoryEngine, queries: Any, **how: Any) -> Any:
         sums = honest(self, queries, **how)
         found.append((np.concatenate(sums), [prepared.query for prepared in queries]))
         return sums
 
-    monkeypatch.setattr(ArrayEngine, "sums", watched)
+    monkeypatch.setattr(MemoryEngine, "sums", watched)
     first = np.array([[0.5] * 4, [-0.5] * 4]) if "data_norm" in way else np.array([[0.5] * 4, [0.5, 0.5, 0.5, 0.49]])
     for corner in (first[0], -first[0]) if "data_norm" in way else (first[0], first[1]):
         rows = np.vstack([corner, np.zeros((9, 4))])

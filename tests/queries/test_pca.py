@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 
 from statistical import FALSE_ALARM, fits
 from tacit.data import PublicEncoder, adult_schema, load_adult
-from tacit.queries.arrays import ArrayEngine
+from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.pca import SQPCA
 from tacit.queries.plan import Demand
 
@@ -91,14 +91,14 @@ def test_one_record_can_do_what_the_noise_is_for(monkeypatch: pytest.MonkeyPatch
     together is within a factor 1.23 of what one record does.
     """
     found = []
-    honest = ArrayEngine.sums
+    honest = MemoryEngine.sums
 
-    def watched(self: ArrayEngine, queries: Any, **how: Any) -> Any:
+    def watched(self: MemoryEngine, queries: Any, **how: Any) -> Any:
         sums = honest(self, queries, **how)
         found.append((sums, [prepared.query for prepared in queries]))
         return sums
 
-    monkeypatch.setattr(ArrayEngine, "sums", watched)
+    monkeypatch.setattr(MemoryEngine, "sums", watched)
     for row in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]):
         SQPCA(1, math.inf, data_norm=1.0).fit(np.vstack([row, np.zeros((9, 3))]))
     (base, (moments, rows)), (across, _), (opposite, _) = found

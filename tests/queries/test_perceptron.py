@@ -10,10 +10,11 @@ from sklearn.svm import LinearSVC
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data import PublicEncoder, adult_schema, load_adult
+from tacit.data import Number, PublicEncoder, Records, Schema, adult_schema, load_adult
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.arrays import ArrayEngine
+from tacit.queries.engines.matrix import engine_of_arrays
+from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.perceptron import SQPerceptron
 from tacit.queries.plan import Demand
 
@@ -105,19 +106,19 @@ def test_one_record_can_do_what_the_noise_is_for(rate: float, monkeypatch: pytes
     So half the noise would be too little: some outcome would be e^(2 epsilon) times as likely.
     """
     found = []
-    honest = ArrayEngine.sums
+    honest = MemoryEngine.sums
 
-    def watched(self: ArrayEngine, queries: Any, **how: Any) -> Any:
+    def watched(self: MemoryEngine, queries: Any, **how: Any) -> Any:
         sums = honest(self, queries, **how)
         found.append((np.concatenate(sums), [prepared.query for prepared in queries]))
         return sums
 
-    monkeypatch.setattr(ArrayEngine, "sums", watched)
+    monkeypatch.setattr(MemoryEngine, "sums", watched)
     rim = np.full(4, 0.5)
     rows = np.vstack([rim, np.zeros((9, 4))])
     for label in (1, -1):
         labels = np.array([label] + [1, -1, 1] * 3)
-        SQPerceptron(math.inf, data_norm=1.0, rounds=1, noise_rate=rate).learn(ArrayEngine(rows, labels))
+        SQPerceptron(math.inf, data_norm=1.0, rounds=1, noise_rate=rate).learn(engine_of_arrays(rows, labels))
     sides = len(found) // 2
     one, other = (_corrected([sums for sums, _ in found[k * sides : (k + 1) * sides]], rate) for k in range(2))
     bound = Demand.of_queries(found[0][1], 10, noise_rate=rate).l1
@@ -133,9 +134,10 @@ def test_more_features_than_one_query_can_hold_are_refused_before_the_charge(tmp
     ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(1))
     with pytest.raises(InvalidParameter, match="too much"):
         SQPerceptron(1.0, data_norm=1.0, ledger=ledger).fit(np.zeros((2, 4_001)), [0, 1])
-    table = {**{f"x{j}": [0.0, 1.0] for j in range(900)}, "y": [-1, 1]}
-    oracle = StatisticalOracle(table, label="y", ledger=ledger)
-    with pytest.raises(InvalidParameter, match="operations"):
+    table = {**{f"x{j}": [0.0, 1.0] for j in range(7_000)}, "y": [-1, 1]}
+    schema = Schema({**{f"x{j}": Number(0, 1) for j in range(7_000)}, "y": Number(-1, 1)}, target="y")
+    oracle = StatisticalOracle(Records(table, schema), ledger=ledger)
+    with pytest.raises(InvalidParameter, match="too much"):
         SQPerceptron(1.0, data_norm=1.0).learn(oracle)
     assert ledger.entries() == []
 

@@ -73,7 +73,7 @@ def test_an_oracle_over_so_many_records_keeps_the_tolerance(delta: float, rate: 
     n = records_for_queries(7, tolerance=0.05, epsilon=0.5, delta=delta, noise_rate=rate)
     queries = [StatisticalQuery(lambda t, j=j: t[f"x{j}"] > 0) for j in range(7)]
     for count, kept in ((n, True), (n - 1, False)):
-        oracle = StatisticalOracle((np.zeros((count, 7), dtype=np.int8), np.ones(count)))
+        oracle = StatisticalOracle((np.zeros((count, 7), dtype=np.int8), np.ones(count)), bounds=(0, 1))
         plan = oracle.preview(queries, epsilon=0.5, delta=delta, noise_rate=rate)
         assert (plan.tolerance <= 0.05) is kept
 
@@ -81,9 +81,9 @@ def test_an_oracle_over_so_many_records_keeps_the_tolerance(delta: float, rate: 
 def test_a_conversation_over_so_many_records_keeps_the_tolerance() -> None:
     """Adaptive queries: the split into parts agrees."""
     n = records_for_queries(6, tolerance=0.05, epsilon=1.0, adaptive=True)
-    oracle = StatisticalOracle((np.zeros((n, 1), dtype=np.int8), None))
+    oracle = StatisticalOracle((np.zeros((n, 1), dtype=np.int8), None), bounds=(0, 1))
     assert oracle.conversation(6, epsilon=1.0, plan="split").plan.tolerance <= 0.05
-    fewer = StatisticalOracle((np.zeros((n - 6, 1), dtype=np.int8), None))
+    fewer = StatisticalOracle((np.zeros((n - 6, 1), dtype=np.int8), None), bounds=(0, 1))
     assert fewer.conversation(6, epsilon=1.0, plan="split").plan.tolerance > 0.05
 
 
@@ -109,7 +109,7 @@ def _misses(n: int, epsilon: float, rate: float, seed: int, tolerance: float) ->
     rng = np.random.default_rng(seed)
     rows, true = rng.integers(0, 2, (n, 5), dtype=np.int8), rng.integers(0, 2, n)
     labels = np.where(rng.random(n) < rate, 1 - true, true)
-    oracle = StatisticalOracle((rows, labels), labels=(0, 1), random_state=seed)
+    oracle = StatisticalOracle((rows, labels), labels=(0, 1), bounds=(0, 1), random_state=seed)
     queries = [StatisticalQuery(lambda t, j=j: (t[f"x{j}"] + t.y).between(1, 1)) for j in range(5)]
     spend = 1e4 if math.isinf(epsilon) else epsilon
     values = [answer.value for answer in oracle.ask_all(queries, epsilon=spend, noise_rate=rate)]

@@ -1,9 +1,14 @@
 """Rounds: several adaptive batches for one charge, each with its share of the noise."""
 
 import math
+import os
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +19,7 @@ from tacit import release
 from tacit.accounting import Ledger, gaussian_delta
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.queries import Histogram, StatisticalQuery
+from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
 from tacit.queries.plan import Demand
 from tacit.queries.rounds import Rounds, better_noise
 
@@ -93,7 +98,7 @@ def test_no_round_is_answered_twice_and_none_that_was_not_agreed_on(number: int)
         ask(0, BATCH, lambda: np.zeros(5))
         ask(number, BATCH, lambda: np.zeros(5))
 
-    with pytest.raises(InvalidParameter, match="not agreed on"):
+    with pytest.raises(InvalidParameter, match="is not open"):
         release(Rounds(Budget(1.0), "laplace", (1, 1), 5), strategy, label="x")
 
 
@@ -103,7 +108,7 @@ def test_a_round_larger_than_agreed_is_refused_before_its_sums_are_computed() ->
     def never() -> Any:
         raise AssertionError
 
-    with pytest.raises(InvalidParameter, match="too large"):
+    with pytest.raises(InvalidParameter, match="asks for more"):
         release(Rounds(Budget(1.0), "laplace", (1,), 4), lambda ask: ask(0, BATCH, never), label="x")
 
 
@@ -120,3 +125,147 @@ def test_weights_must_be_positive() -> None:
     for weights in ((), (0, 1), (-1,)):
         with pytest.raises(InvalidParameter):
             Rounds(Budget(1.0), "laplace", weights, 5)
+
+
+QUERY = StatisticalQuery(lambda t: t.x0 > 0)
+TWO = Rounds(Budget(0.2), "laplace", (1, 1), 1)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Give an account with a budget of 1."""
+    return Ledger.create(f"sqlite:///{tmp_path}/rounds.db", name="test", budget=Budget(1.0))
+
+
+@pytest.fixture
+def oracle(ledger: Ledger) -> StatisticalOracle:
+    """Give an oracle over a hundred records."""
+    rows = np.random.default_rng(0).normal(size=(100, 1))
+    return StatisticalOracle((rows, None), bounds=(-5, 5), ledger=ledger)
+
+
+def _answer(ask: Any, number: int = 0) -> float | None:
+    """Return the value of a round, or None if it is refused."""
+    try:
+        return float(ask(number, [QUERY])[0].value)
+    except InvalidParameter:
+        return None
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("first", ["children", "parent"])
+def test_a_strategy_that_forks_gets_one_answer_for_a_round(
+    oracle: StatisticalOracle, ledger: Ledger, tmp_path: Path, first: str
+) -> None:
+    """Forty children of a forking strategy would else have an independent answer each, for one charge."""
+
+    def strategy(ask: Any) -> list[float | None]:
+        mine = [_answer(ask)] if first == "parent" else []
+        for number in range(40):
+            child = os.fork()
+            if child == 0:
+                found = [_answer(ask, each) for each in (0, 1)]
+                (tmp_path / f"{number}.answer").write_text(repr([each for each in found if each is not None]))
+                os._exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        return mine or [_answer(ask)]
+
+    (mine,) = oracle.carry_out(TWO, strategy).value
+    assert mine is not None
+    assert [file.read_text() for file in tmp_path.glob("*.answer")] == ["[]"] * 40
+    assert ledger.spent == Budget(0.2)
+
+
+def test_threads_get_one_answer_for_a_round(oracle: StatisticalOracle) -> None:
+    """Eight threads that ask at the same moment, sixteen times over."""
+
+    def strategy(ask: Any) -> list[list[float | None]]:
+        barrier = threading.Barrier(8)
+
+        def asked(number: int) -> float | None:
+            barrier.wait(60)
+            return _answer(ask, number)
+
+        with ThreadPoolExecutor(8) as pool:
+            return [list(pool.map(asked, [number] * 8)) for number in range(16)]
+
+    rounds = Rounds(Budget(0.2), "laplace", (1,) * 16, 1)
+    for answers in oracle.carry_out(rounds, strategy).value:
+        assert sum(answer is not None for answer in answers) == 1
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_workers_get_one_answer_for_a_round(oracle: StatisticalOracle, ledger: Ledger, backend: str) -> None:
+    """Whether the question travels by pickle, by fork or not at all, no two workers are answered."""
+
+    def strategy(ask: Any) -> list[float | None]:
+        try:
+            found = joblib.Parallel(2, backend=backend)(joblib.delayed(_answer)(ask) for _ in range(4))
+        except Exception:
+            found = []
+        return [*found, _answer(ask)]
+
+    answers = oracle.carry_out(TWO, strategy).value
+    assert sum(answer is not None for answer in answers) == 1
+    assert ledger.spent == Budget(0.2)
+
+
+def test_rounds_cannot_be_sent_anywhere(oracle: StatisticalOracle) -> None:
+    """Neither by pickle nor by what joblib and Spark use for functions."""
+    from pyspark import cloudpickle
+
+    def strategy(ask: Any) -> None:
+        for send in (pickle.dumps, cloudpickle.dumps):
+            with pytest.raises((InvalidParameter, pickle.PicklingError, AttributeError)):
+                send(ask)
+
+    oracle.carry_out(TWO, strategy)
+
+
+def test_a_strategy_that_keeps_asking_after_its_release_is_refused(oracle: StatisticalOracle, ledger: Ledger) -> None:
+    """What was not asked meanwhile is lost; the next release has rounds of its own."""
+    kept: list[Any] = []
+    oracle.carry_out(TWO, kept.append)
+    assert _answer(kept[0]) is None
+    oracle.carry_out(TWO, lambda ask: kept.append(_answer(ask)))
+    assert kept[1] is not None
+    assert _answer(kept[0], 1) is None
+    assert ledger.spent == Budget(0.4)
+
+
+def test_a_strategy_that_fails_has_paid_and_its_rounds_are_over(oracle: StatisticalOracle, ledger: Ledger) -> None:
+    """Its own error is its own; the charge stands, and nothing is left to be asked."""
+    kept: list[Any] = []
+
+    def strategy(ask: Any) -> None:
+        kept.append(ask)
+        ask(0, [QUERY])
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        oracle.carry_out(TWO, strategy)
+    assert ledger.spent == Budget(0.2)
+    assert _answer(kept[0], 1) is None
+
+
+@pytest.mark.parametrize("number", [True, 0.0, "0", None, np.int64(0), 10**30])
+def test_a_round_is_named_by_its_number(oracle: StatisticalOracle, number: Any) -> None:
+    """Another name for the same number must not open it a second time."""
+
+    def strategy(ask: Any) -> list[float | None]:
+        return [_answer(ask, 0), _answer(ask, number)]
+
+    assert oracle.carry_out(TWO, strategy).value[1] is None
+
+
+def test_a_bad_question_takes_no_turn(oracle: StatisticalOracle) -> None:
+    """What is refused before any record is touched may be asked better."""
+
+    def strategy(ask: Any) -> float | None:
+        for wrong in (StatisticalQuery(lambda t: t.x7), StatisticalQuery(lambda t: 1 / t.x0)):
+            with pytest.raises(InvalidParameter):
+                ask(0, [wrong])
+        return _answer(ask, 0)
+
+    assert oracle.carry_out(TWO, strategy).value is not None

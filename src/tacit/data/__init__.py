@@ -6,9 +6,10 @@ norm at most 1 by the schema alone.
 
 from tacit.data.bounded import BoundedRows, stated_norm
 from tacit.data.bundled import adult_schema, load_adult
-from tacit.data.columns import Column, Ignored, Number
+from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Category, Flag, Ordinal
+from tacit.data.records import Records
 from tacit.data.schema import Schema
 
 __all__ = [
@@ -17,9 +18,12 @@ __all__ = [
     "Column",
     "Flag",
     "Ignored",
+    "Key",
+    "Moment",
     "Number",
     "Ordinal",
     "PublicEncoder",
+    "Records",
     "Schema",
     "adult_schema",
     "load_adult",

@@ -1,18 +1,22 @@
-"""What is publicly known about a column, and the code that follows from it.
+"""What is publicly known about a column: how each of its cells is cleaned, and the code that follows from it.
 
     Column
     ├── Number       a measurement between two declared bounds        one output in [-1, 1]
+    ├── Moment       a date or time between two declared ends         one output in [-1, 1]
     ├── Levelled     one of finitely many declared levels             (levels.py)
     │   ├── Category    without an order                              one output per level, 0 or 1/2
     │   ├── Ordinal     with an order                                 one output in [-1, 1]
     │   └── Flag        false or true                                 one output, -1/2 or 1/2
+    ├── Key          an id: never coded, may name the part            no output
     └── Ignored      known, but not used                              no output
 
 Every value has a place. Numbers beyond their bounds are clamped; a value that is missing or makes no sense
 goes to the place declared for it, and where none is declared to the origin of the code, which leans to no
-side: the middle of a range, no level at all.
+side: the middle of a range, no level at all. `clean` is that total function of one cell; nothing else of a
+record is ever seen by a model, a query or a score.
 """
 
+import datetime
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -20,11 +24,20 @@ from numbers import Real
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
-from tacit.data.values import AnyArray, FloatArray, numbers
+from tacit.data.values import BLANKS, DAY, MISSING_MOMENT, AnyArray, FloatArray, keys, moments, numbers
 from tacit.errors import InvalidParameter
 
-__all__ = ["Column", "Ignored", "Number"]
+__all__ = ["LARGEST", "SMALLEST", "Column", "Ignored", "Key", "Moment", "Number", "State", "day_number"]
+
+LARGEST, SMALLEST = 1e100, 1e-100
+"""Numbers and bounds lie within LARGEST of 0; what is nearer to 0 than SMALLEST is 0."""
+
+State = npt.NDArray[np.int8]
+"""How each cell fared: 0 as declared, 1 missing or of no sense, 2 beyond the declared bounds or levels."""
+
+_EPOCH = datetime.datetime(1970, 1, 1)
 
 
 class Column(ABC):
@@ -40,8 +53,16 @@ class Column(ABC):
         """The largest L2 norm of a row of the code: at most 1."""
 
     @abstractmethod
+    def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
+        """Return every cell as a bounded float or a whole number, and how it fared; each by its value alone."""
+
+    @abstractmethod
+    def code(self, cleaned: AnyArray) -> FloatArray:
+        """Return a block with one row of norm at most `largest` per cleaned value."""
+
     def encode(self, values: AnyArray) -> FloatArray:
-        """Return a block with one row of norm at most `largest` per value, each computed from its value alone."""
+        """Return the code of every cell."""
+        return self.code(self.clean(values)[0])
 
 
 @final
@@ -51,7 +72,7 @@ class Number(Column):
 
     Bounds come from what the number means (an age, a percentage, a five-digit field), never from the records.
     With `log=True` the scale is that of log(1 + value - low), for amounts that span orders of magnitude.
-    `missing` is the value that stands in for one that is missing; by default the one whose code is 0.
+    `missing` is the value that stands in for one that is missing; by default the one in the middle of the scale.
     """
 
     low: float
@@ -60,21 +81,32 @@ class Number(Column):
     missing: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", _finite("low", self.low))
-        object.__setattr__(self, "high", _finite("high", self.high))
-        if not (self.low < self.high and math.isfinite(self.high - self.low)):
+        low, high = _finite("low", self.low), _finite("high", self.high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        if not (low < high and max(-low, high) <= LARGEST and high - low >= SMALLEST):
             raise InvalidParameter(
-                f"a Number needs bounds low < high with a finite distance, got {self.low!r} and {self.high!r}. "
-                "Declare the range that the number can have by its meaning."
+                f"a Number needs bounds low < high, within 1e100 of 0 and 1e-100 apart or more, got {low!r} and "
+                f"{high!r}. Declare the range that the number can have by its meaning."
             )
+        if any(0 < abs(bound) < SMALLEST for bound in (low, high)):
+            raise InvalidParameter(f"a bound must be 0 or at least 1e-100 from it, got {low!r} and {high!r}.")
         if not isinstance(self.log, bool):
             raise InvalidParameter(f"log must be True or False, got {self.log!r}.")
         if self.missing is not None:
-            object.__setattr__(self, "missing", _finite("missing", self.missing))
-            if not self.low <= self.missing <= self.high:
-                raise InvalidParameter(
-                    f"missing must lie between low={self.low!r} and high={self.high!r}, got {self.missing!r}."
-                )
+            missing = _finite("missing", self.missing)
+            object.__setattr__(self, "missing", 0.0 if abs(missing) < SMALLEST else missing)
+            if not low <= missing <= high:
+                raise InvalidParameter(f"missing must lie between low={low!r} and high={high!r}, got {missing!r}.")
+
+    @property
+    def fallback(self) -> float:
+        """The value that stands in for one that is missing."""
+        if self.missing is not None:
+            return self.missing
+        width = self.high - self.low
+        middle = self.low + (math.expm1(math.log1p(width) / 2) if self.log else width / 2)
+        return 0.0 if abs(middle) < SMALLEST else min(max(middle, self.low), self.high)
 
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name the one output as the column."""
@@ -85,21 +117,104 @@ class Number(Column):
         """The code of a bound."""
         return 1.0
 
-    def encode(self, values: AnyArray) -> FloatArray:
-        """Clamp to the bounds and map these to -1 and 1."""
-        shifted = self.clamp(values) - self.low
-        width = self.high - self.low
-        if self.log:
-            # A vectorised log1p may round by a value's position in the array; this one cannot.
-            shifted = np.fromiter(map(math.log1p, shifted.tolist()), dtype=np.float64, count=len(shifted))
-            width = math.log1p(width)
-        code = np.clip(2.0 * (shifted / width) - 1.0, -1.0, 1.0)
-        return np.nan_to_num(code, nan=0.0)[:, None]
+    def clean(self, values: AnyArray) -> tuple[FloatArray, State]:
+        """Clamp to the bounds; a missing number becomes `fallback`."""
+        read = numbers(values)
+        with np.errstate(all="ignore"):
+            gone = np.isnan(read)
+            beyond = (read < self.low) | (read > self.high)
+            inside = np.clip(np.where(gone, self.fallback, read), self.low, self.high)
+            # Adding 0 turns -0.0 into 0.0.
+            cleaned = np.where(np.abs(inside) < SMALLEST, 0.0, inside) + 0.0
+        return cleaned, np.where(gone, 1, np.where(beyond, 2, 0)).astype(np.int8)
 
-    def clamp(self, values: AnyArray) -> FloatArray:
-        """Read numbers between the bounds; NaN is left only where a value and its place are both missing."""
-        read = np.clip(numbers(values), self.low, self.high)
-        return read if self.missing is None else np.nan_to_num(read, nan=self.missing)
+    def code(self, cleaned: AnyArray) -> FloatArray:
+        """Map the bounds to -1 and 1; a missing number without a declared place to 0."""
+        return _line(cleaned, self.low, self.high, self.fallback if self.missing is None else None, log=self.log)
+
+
+@final
+@dataclass(frozen=True)
+class Moment(Column):
+    """A date or a time between two declared ends, as a number of days; mapped to [-1, 1].
+
+    Ends are ISO texts ("2015-01-01"), dates or times. Moments before or after them are clamped; `missing` stands in
+    for one that is missing or no date at all, by default the middle. Times with a zone count in UTC.
+    """
+
+    low: str | datetime.date
+    high: str | datetime.date
+    missing: str | datetime.date | None = None
+
+    def __post_init__(self) -> None:
+        low, high = _instant("low", self.low), _instant("high", self.high)
+        if not low < high:
+            raise InvalidParameter(f"a Moment needs ends low before high, got {self.low!r} and {self.high!r}.")
+        object.__setattr__(self, "low", _written(low))
+        object.__setattr__(self, "high", _written(high))
+        if self.missing is not None:
+            missing = _instant("missing", self.missing)
+            if not low <= missing <= high:
+                raise InvalidParameter(f"missing must lie between {self.low} and {self.high}, got {self.missing!r}.")
+            object.__setattr__(self, "missing", _written(missing))
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The ends, in microseconds since 1970 began."""
+        return _instant("low", self.low), _instant("high", self.high)
+
+    @property
+    def fallback(self) -> int:
+        """What stands in for a missing moment, in microseconds."""
+        low, high = self.ends
+        return (low + high) // 2 if self.missing is None else _instant("missing", self.missing)
+
+    def outputs(self, name: str) -> tuple[str, ...]:
+        """Name the one output as the column."""
+        return (name,)
+
+    @property
+    def largest(self) -> float:
+        """The code of an end."""
+        return 1.0
+
+    def clean(self, values: AnyArray) -> tuple[FloatArray, State]:
+        """Return the day since 1970 began, with the time of the day as its fraction, between the ends."""
+        read = moments(values)
+        low, high = self.ends
+        gone = read == MISSING_MOMENT
+        beyond = (read < low) | (read > high)
+        inside = np.clip(np.where(gone, self.fallback, read), low, high)
+        return days(inside), np.where(gone, 1, np.where(beyond, 2, 0)).astype(np.int8)
+
+    def code(self, cleaned: AnyArray) -> FloatArray:
+        """Map the ends to -1 and 1; a missing moment without a declared place to 0."""
+        low, high = (days(end) for end in np.array(self.ends, dtype=np.int64))
+        middle = days(np.int64(self.fallback)) if self.missing is None else None
+        return _line(cleaned, float(low), float(high), None if middle is None else float(middle))
+
+
+@final
+@dataclass(frozen=True)
+class Key(Column):
+    """An id of whole numbers or text: never coded, never asked about; it may fix the part that a record belongs to."""
+
+    def outputs(self, name: str) -> tuple[str, ...]:
+        """Name nothing."""
+        return ()
+
+    @property
+    def largest(self) -> float:
+        """Nothing is coded."""
+        return 0.0
+
+    def clean(self, values: AnyArray) -> tuple[npt.NDArray[np.int64], State]:
+        """Return a public whole number for every id."""
+        return keys(values), np.zeros(len(values), dtype=np.int8)
+
+    def code(self, cleaned: AnyArray) -> FloatArray:
+        """Return a block without columns."""
+        return np.empty((len(cleaned), 0))
 
 
 @final
@@ -116,9 +231,58 @@ class Ignored(Column):
         """Nothing is coded."""
         return 0.0
 
-    def encode(self, values: AnyArray) -> FloatArray:
+    def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
+        """Return nothing of the values."""
+        return np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
+
+    def code(self, cleaned: AnyArray) -> FloatArray:
         """Return a block without columns."""
-        return np.empty((len(values), 0))
+        return np.empty((len(cleaned), 0))
+
+
+def days(microseconds: "npt.NDArray[np.int64] | np.int64") -> FloatArray:
+    """Return moments as days: the whole ones exactly, plus the rest of a day, rounded once each."""
+    whole, rest = np.divmod(microseconds, DAY)
+    return np.asarray(whole.astype(np.float64) + rest.astype(np.float64) / float(DAY))
+
+
+def day_number(value: object) -> float:
+    """Return a date, a time or an ISO text as days since 1970 began; refuse anything else."""
+    return float(days(np.int64(_instant("a moment", value))))
+
+
+def _line(cleaned: AnyArray, low: float, high: float, origin: float | None, *, log: bool = False) -> FloatArray:
+    """Map [low, high] to [-1, 1], and what stands for a missing value exactly to 0."""
+    with np.errstate(all="ignore"):
+        shifted, width = cleaned - low, high - low
+        if log:
+            # A vectorised log1p may round by a value's position in the array; this one cannot.
+            shifted = np.fromiter(map(math.log1p, shifted.tolist()), dtype=np.float64, count=len(shifted))
+            width = math.log1p(width)
+        line = np.clip(2.0 * (shifted / width) - 1.0, -1.0, 1.0)
+    return (line if origin is None else np.where(cleaned == origin, 0.0, line))[:, None]
+
+
+def _instant(name: str, value: object) -> int:
+    """Return a declared moment in microseconds since 1970 began."""
+    try:
+        if isinstance(value, str):
+            value = datetime.datetime.fromisoformat(value.strip(BLANKS))
+        if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+            value = datetime.datetime(value.year, value.month, value.day)
+        if isinstance(value, datetime.datetime):
+            if value.tzinfo is not None:
+                value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+            distance = value - _EPOCH
+            return (distance.days * 86_400 + distance.seconds) * 1_000_000 + distance.microseconds
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidParameter(f'{name} must be a date or time such as "2015-01-31", got {value!r}.')
+
+
+def _written(instant: int) -> str:
+    moment = _EPOCH + datetime.timedelta(microseconds=instant)
+    return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat()
 
 
 def _finite(name: str, value: object) -> float:

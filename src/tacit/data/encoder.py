@@ -8,7 +8,7 @@ numbers, 1/2, was chosen later on synthetic tables alone (docs/decisions/0005-a-
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.data.bounded import BoundedRows
 from tacit.data.frames import read_columns
+from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.values import AnyArray, FloatArray
 from tacit.errors import InvalidParameter
@@ -66,26 +67,50 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: object, y: object = None) -> Self:
         """Check the parameters and that the declared columns are there; nothing else is looked at."""
-        self._read(X)
+        self._check()
+        if isinstance(X, Records):
+            self._from(X)
+        else:
+            self._read(X)
         self.n_features_in_ = len(self.schema.inputs)
         self.feature_names_in_ = np.array(self.schema.inputs, dtype=object)
         return self
 
     def transform(self, X: object) -> BoundedRows:
-        """Encode a table, or rows in the order of `schema.inputs`; works before `fit` too."""
-        columns = self._read(X)
-        rows = np.empty((len(columns[0]), len(self.get_feature_names_out())))
-        squares = np.zeros(len(rows))
-        end = 0
-        for block in self._blocks(columns):
-            start, end = end, end + block.shape[1]
-            rows[:, start:end] = block
-            # A block is one number or zeros and a single half: its sum of squares is the same in any order.
-            squares += np.square(block).sum(axis=1)
-        if self.norm == "bound":
-            squares[:] = self._largest()
-        rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
+        """Encode `Records`, a table, or rows in the order of `schema.inputs`; works before `fit` too."""
+        self._check()
+        if isinstance(X, Records):
+            rows = np.concatenate([self._rows(block) for block in X.blocks(self._from(X))])
+        else:
+            declared = self.schema.columns
+            columns = zip(self.schema.features, self._read(X), strict=True)
+            rows = self._rows({name: declared[name].clean(values)[0] for name, values in columns})
         return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant)
+
+    def _from(self, records: Records) -> tuple[str, ...]:
+        """Return the columns to encode, if these records declare them as the schema does."""
+        declared = records.schema.columns
+        for name in self.schema.features:
+            if declared.get(name) != self.schema.columns[name]:
+                raise InvalidParameter(f"the records declare the column {name!r} in another way than the encoder.")
+        return self.schema.features
+
+    def _rows(self, cleaned: Mapping[str, AnyArray]) -> FloatArray:
+        """Encode cleaned cells."""
+        count = len(next(iter(cleaned.values())))
+        rows = np.empty((count, len(self._outputs())))
+        squares = np.zeros(count)
+        end = 0
+        with np.errstate(all="ignore"):
+            for block in self._blocks(cleaned, count):
+                start, end = end, end + block.shape[1]
+                rows[:, start:end] = block
+                # A block is one number or zeros and a single half: its sum of squares is the same in any order.
+                squares += np.square(block).sum(axis=1)
+            if self.norm == "bound":
+                squares[:] = self._largest()
+            rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
+        return rows
 
     def get_feature_names_out(self, input_features: object = None) -> AnyArray:
         """Name the encoded columns; the declared names are used whatever `input_features` says."""
@@ -126,13 +151,13 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
 
-    def _blocks(self, columns: list[AnyArray]) -> Iterator[FloatArray]:
+    def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[FloatArray]:
         """Encode column by column, the constant last."""
         declared = self.schema.columns
-        for name, values in zip(self.schema.features, columns, strict=True):
-            yield declared[name].encode(values)
+        for name in self.schema.features:
+            yield declared[name].code(cleaned[name])
         if self.constant:
-            yield np.full((len(columns[0]), 1), _HALF)
+            yield np.full((count, 1), _HALF)
 
     def _largest(self) -> float:
         """The largest squared norm of a row before it is divided."""

@@ -1,8 +1,9 @@
-"""Tables of any make, read by column.
+"""Tables in memory of any make, read column by column and cell by cell.
 
-A table is a data frame (pandas, polars, pyarrow and whatever else narwhals knows), a mapping from names to
-columns, a list of records as mappings, or rows without names in the schema's order. The names and the number
-of records are public; messages here speak of nothing else.
+A table is a data frame (pandas, polars, pyarrow and whatever else narwhals knows), a mapping from names to columns, a
+list of records as mappings or rows, or an array whose columns stand in a declared order. Names, stored types and the
+number of records are public; messages here speak of nothing else. What one record holds never changes how another is
+read: a list is not made an array as a whole, and a record without a cell has a missing one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +12,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from tacit.data.stored import Stored, nearest_name
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 
-__all__ = ["read_columns"]
+__all__ = ["Cells", "read_columns", "read_table"]
+
+Cells = Mapping[str, tuple[AnyArray, Stored]]
+"""The cells of each column, and what they are stored as."""
+
+_UNTYPED = Stored("cells")
+_WIDE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 
 def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> list[AnyArray]:
@@ -23,7 +31,8 @@ def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> 
     `order` says which columns the rows of a table without names hold. Columns that are not wanted may be
     there; a wanted one that is not there is an error.
     """
-    columns = _by_name(table, wanted, order)
+    found = read_table(table, order, wanted)
+    columns = [found[name][0] for name in wanted]
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InvalidParameter(f"all columns of a table must be equally long, got lengths {sorted(lengths)!r}.")
@@ -32,24 +41,28 @@ def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> 
     return columns
 
 
-def _by_name(table: object, wanted: Sequence[str], order: Sequence[str]) -> list[AnyArray]:
-    """Read the wanted columns according to the make of the table."""
+def read_table(table: object, order: Sequence[str], wanted: Sequence[str] | None = None) -> Cells:
+    """Return the cells and stored types of all columns, or of the wanted ones, which must then be there."""
     if issparse(table):
         raise InvalidParameter(f"a table must be dense, got a sparse {type(table).__name__}. Make it dense.")
     if isinstance(table, Mapping):
         _refuse_absent(wanted, table)
-        return [_cells(table[name]) for name in wanted]
+        return {name: _column(table[name]) for name in _names(wanted, table)}
     if isinstance(table, np.ndarray):
-        return _from_array(table, wanted, order)
+        return _from_array(table, order, wanted)
     if isinstance(table, list | tuple):
-        return _from_records(table, wanted, order)
-    return _from_frame(table, wanted, order)
+        return _from_records(table, order, wanted)
+    return _from_frame(table, order, wanted)
 
 
-def _from_array(table: AnyArray, wanted: Sequence[str], order: Sequence[str]) -> list[AnyArray]:
-    """Read an array whose columns stand in the declared order."""
+def _names(wanted: Sequence[str] | None, present: Iterable[Any]) -> list[str]:
+    return list(wanted) if wanted is not None else [name for name in present if isinstance(name, str)]
+
+
+def _from_array(table: AnyArray, order: Sequence[str], wanted: Sequence[str] | None) -> Cells:
+    """Read an array whose columns stand in the declared order; its one type says nothing about any of them."""
     if not order:
-        raise InvalidParameter(f"an array has no column names to find {list(wanted)!r} by. Pass a data frame.")
+        raise InvalidParameter("an array has no column names to find columns by. Pass a data frame.")
     if table.ndim != 2:
         raise InvalidParameter(f"an array must be 2-D, got the shape {table.shape!r}. Reshape your data.")
     if table.shape[1] != len(order):
@@ -60,24 +73,33 @@ def _from_array(table: AnyArray, wanted: Sequence[str], order: Sequence[str]) ->
         )
     if table.dtype.kind == "c":
         raise InvalidParameter("Complex data not supported. Pass real numbers.")
-    return [_cells(table[:, order.index(name)]) for name in wanted]
+    plain = np.ma.filled(table.astype(object), None) if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
+    return {name: (_cells(plain[:, order.index(name)]), _UNTYPED) for name in _names(wanted, order)}
 
 
-def _from_records(table: Sequence[Any], wanted: Sequence[str], order: Sequence[str]) -> list[AnyArray]:
-    """Read a list of mappings, or a list of rows in the declared order."""
-    if table and all(isinstance(record, Mapping) for record in table):
-        _refuse_absent(wanted, [name for name in wanted if all(name in record for record in table)])
-        return [_cells([record[name] for record in table]) for name in wanted]
-    sized = all(isinstance(row, list | tuple | np.ndarray) for row in table)
-    if not sized or {len(row) for row in table} - {len(order)}:
-        raise InvalidParameter(
-            "a list as a table must hold one mapping per record, or one row per record with the "
-            f"{len(order)} columns {list(order)!r} in this order."
-        )
-    return [_cells([row[order.index(name)] for row in table]) for name in wanted]
+def _from_records(table: Sequence[Any], order: Sequence[str], wanted: Sequence[str] | None) -> Cells:
+    """Read a list of records, each by itself: a mapping by its names, a row by the declared order."""
+    if not order and wanted is None:
+        raise InvalidParameter("a list of records has no stored types. Pass a dict of columns or a data frame.")
+    names = _names(wanted, order)
+    places = {name: order.index(name) if name in order else -1 for name in names}
+    return {name: (_objects([_cell(record, name, places[name]) for record in table]), _UNTYPED) for name in names}
 
 
-def _from_frame(table: object, wanted: Sequence[str], order: Sequence[str]) -> list[AnyArray]:
+def _cell(record: object, name: str, place: int) -> object:
+    """Return what a record has under a name or at a place, None where it has nothing."""
+    try:
+        if isinstance(record, Mapping):
+            return record.get(name)
+        if isinstance(record, list | tuple | np.ndarray) and 0 <= place < len(record):
+            cell: object = record[place]
+            return cell
+    except Exception:
+        return None
+    return None
+
+
+def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | None) -> Cells:
     """Read a data frame through narwhals, or what converts itself to an array."""
     try:
         import narwhals as nw
@@ -92,38 +114,103 @@ def _from_frame(table: object, wanted: Sequence[str], order: Sequence[str]) -> l
         raise InvalidParameter("a table must not have two columns of the same name. Rename one.") from None
     except TypeError:
         if hasattr(table, "__array__"):
-            return _from_array(np.asarray(table), wanted, order)
+            return _from_array(np.asarray(table), order, wanted)
         raise InvalidParameter(
             "a table must be a data frame in memory (pandas, polars, pyarrow), a dict of columns, a list of "
             f"dicts or a 2-D array, got {type(table).__name__}. Collect lazy frames first."
         ) from None
     _refuse_absent(wanted, frame.columns)
-    return [_from_series(frame[name]) for name in wanted]
+    return {name: _from_series(frame[name]) for name in _names(wanted, frame.columns)}
 
 
-def _from_series(series: Any) -> AnyArray:
+def _from_series(series: Any) -> tuple[AnyArray, Stored]:
     """Read a column of a data frame; a null becomes a cell that reads as missing."""
-    plain = series.dtype.is_float() or series.dtype.is_integer()
-    return _cells(series.to_numpy() if plain and series.null_count() == 0 else series.to_list())
+    kind = series.dtype
+    name = str(kind)
+    if getattr(series.to_native(), "dtype", None) == np.dtype(object):
+        # narwhals would look at the cells to tell what such a column holds.
+        return _listed(series), _UNTYPED
+    if kind.is_float():
+        return (_cells(series.to_numpy()) if name in ("Float32", "Float64") else _listed(series)), Stored("real", name)
+    if kind.is_integer():
+        plain = name in _WIDE and series.null_count() == 0
+        return (_cells(series.to_numpy()) if plain else _listed(series)), Stored("whole", name)
+    stored = {"Boolean": "truth", "String": "text"}.get(name)
+    if stored is not None:
+        return _listed(series), Stored(stored, name)  # type: ignore[arg-type]
+    if name == "Date" or name.startswith("Datetime"):
+        return _moments(series), Stored("day" if name == "Date" else "moment", name)
+    if name.startswith("Decimal"):
+        return _listed(series), Stored("decimal", name)
+    if name.startswith(("Categorical", "Enum")):
+        return _listed(series), Stored("cells", name)
+    return _listed(series), Stored("cells" if name in ("Object", "Unknown") else "other", name)
 
 
-def _cells(column: object) -> AnyArray:
-    """Return a column as an array of numbers, or else of objects: conversions of mixed types lose meaning."""
+def _moments(series: Any) -> AnyArray:
+    """Read moments as numpy has them, in UTC where they have a zone: not every one has a Python object."""
+    zoned = getattr(series.dtype, "time_zone", None)
+    values = (series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series).to_numpy()
+    return _cells(values) if values.dtype.kind == "M" else _objects(list(values))
+
+
+def _listed(series: Any) -> AnyArray:
+    return _objects(series.to_list())
+
+
+def _column(column: object) -> tuple[AnyArray, Stored]:
+    """Read a list, an array or a series of one column."""
     if getattr(column, "ndim", 1) != 1 or not isinstance(column, Iterable) or isinstance(column, str | bytes):
         raise InvalidParameter(f"a column must be a list or a 1-D array, got {type(column).__name__}.")
     if isinstance(column, np.ma.MaskedArray):
-        return _cells(column.tolist())
-    if isinstance(column, np.ndarray) and column.dtype.kind in "biufU":
-        return column
-    cells: list[object] = list(column)
+        return _objects(column.tolist()), _UNTYPED
+    if isinstance(column, np.ndarray):
+        return _cells(column), _array_type(column.dtype)
+    if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
+        return _series(column)
+    return _objects(list(column)), _UNTYPED
+
+
+def _series(column: Any) -> tuple[AnyArray, Stored]:
+    import narwhals as nw
+
+    try:
+        return _from_series(nw.from_native(column, series_only=True))
+    except TypeError:
+        return _objects(list(column)), _UNTYPED
+
+
+def _array_type(kind: "np.dtype[Any]") -> Stored:
+    kinds: dict[str, Any] = {
+        "b": "truth",
+        "i": "whole",
+        "u": "whole",
+        "f": "real",
+        "U": "text",
+        "T": "text",
+        "M": "moment",
+    }
+    return Stored(kinds.get(kind.kind, "cells" if kind.kind == "O" else "other"), str(kind))
+
+
+def _cells(column: AnyArray) -> AnyArray:
+    """Return a copy of a column: as numbers or moments if it is typed so, else as objects."""
+    if column.dtype.kind in "biufM" and column.dtype.itemsize <= 8:
+        return np.array(column, copy=True, subok=False)
+    return _objects(list(column.tolist() if column.dtype.kind in "UT" else column))
+
+
+def _objects(cells: Sequence[object]) -> AnyArray:
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def _refuse_absent(wanted: Sequence[str], present: Iterable[object]) -> None:
+def _refuse_absent(wanted: Sequence[str] | None, present: Iterable[object]) -> None:
     """Refuse a table without all the wanted columns."""
-    have = set(present)
-    if absent := [name for name in wanted if name not in have]:
+    have = {name: None for name in present if isinstance(name, str)}
+    if absent := [name for name in wanted or () if name not in have]:
+        near = nearest_name(absent[0], have)
         raise InvalidParameter(
-            f"a table must have the declared columns {list(wanted)!r}, this one lacks {absent!r}. "
-            "Rename the table's columns, or declare a schema without those."
+            f"a table must have the declared columns {list(wanted or ())!r}, this one lacks {absent!r}"
+            + (f"; is {absent[0]!r} the one it calls {near!r}? " if near else ". ")
+            + "Rename the table's columns, or declare a schema without those."
         )

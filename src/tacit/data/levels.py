@@ -1,7 +1,7 @@
 """Columns with finitely many declared levels.
 
-A level is a text. It may be declared as a number too, and is then the text that this number reads as
-(`tacit.data.values.text`), so that 2, 2.0 and "2" in a table are one level.
+A level is a text without blanks at its ends. It may be declared as a number too, and is then the text that this
+number reads as (`tacit.data.values.text`), so that 2, 2.0, "2" and " 2 " in a table are one level.
 """
 
 from abc import abstractmethod
@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from tacit.data.columns import Column
+from tacit.data.columns import Column, State
 from tacit.data.values import AnyArray, FloatArray, IntArray, text, texts
 from tacit.errors import InvalidParameter
 
@@ -48,18 +48,20 @@ class Levelled(Column):
         """The norm of the longest code: a code has one number that is not zero."""
         return float(np.abs(self.codes()).max())
 
-    def classify(self, values: AnyArray) -> IntArray:
-        """Return the index of each value's level; -1 only when no level stands in for unknown values."""
+    def clean(self, values: AnyArray) -> tuple[IntArray, State]:
+        """Return the index of each value's level, -1 only when no level stands in for unknown values."""
         known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
-        unknown = self.unknown
-        found = (unknown if cell is None else known.get(cell, unknown) for cell in texts(values))
-        return np.fromiter(found, dtype=np.intp, count=len(values))
+        cells = texts(values)
+        found = np.fromiter((-1 if cell is None else known.get(cell, -1) for cell in cells), np.intp, len(cells))
+        gone = np.fromiter((not cell for cell in cells), np.bool_, len(cells))
+        state = np.where(found >= 0, 0, np.where(gone, 1, 2)).astype(np.int8)
+        return np.where(found < 0, self.unknown, found), state
 
-    def encode(self, values: AnyArray) -> FloatArray:
-        """Return the code of each value's level, the origin for an unknown value."""
+    def code(self, cleaned: AnyArray) -> FloatArray:
+        """Return the code of each level, the origin for an unknown one."""
         codes = self.codes()
         # Index -1, the unknown value, finds the appended last row.
-        return np.vstack([codes, np.zeros(codes.shape[1])])[self.classify(values)]
+        return np.vstack([codes, np.zeros(codes.shape[1])])[cleaned]
 
 
 @final
@@ -76,7 +78,7 @@ class Category(Levelled):
     other: Level | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", _distinct(self.levels, least=1 if self.other is None else 2))
+        object.__setattr__(self, "levels", _unlike(_distinct(self.levels, least=1 if self.other is None else 2)))
         object.__setattr__(self, "other", _member("other", self.other, self.classes))
 
     @property
@@ -111,7 +113,7 @@ class Ordinal(Levelled):
     missing: Level | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", _distinct(self.levels, least=2))
+        object.__setattr__(self, "levels", _unlike(_distinct(self.levels, least=2)))
         object.__setattr__(self, "missing", _member("missing", self.missing, self.classes))
 
     @property
@@ -187,6 +189,19 @@ def _distinct(levels: object, least: int) -> tuple[str, ...]:
             f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}."
         )
     return tuple(read)
+
+
+def _unlike(levels: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse levels that only differ in case: one of them is a slip, and would take no record."""
+    seen: dict[str, str] = {}
+    for level in levels:
+        other = seen.setdefault(level.casefold(), level)
+        if other != level:
+            raise InvalidParameter(
+                f"declared levels must differ in more than blanks or case, got {other!r} and {level!r}. Declare the "
+                "one that the table uses."
+            )
+    return levels
 
 
 def _member(name: str, level: Level | None, levels: tuple[str, ...]) -> str | None:

@@ -9,7 +9,7 @@ from typing import Self, final
 import numpy as np
 
 from tacit.data import toml
-from tacit.data.columns import Column, Ignored, Number
+from tacit.data.columns import Column, Ignored, Key
 from tacit.data.frames import read_columns
 from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
@@ -42,9 +42,10 @@ class Schema:
         for name, column in columns.items():
             if not isinstance(name, str) or not name or not isinstance(column, Column):
                 raise InvalidParameter(
-                    f"a Schema maps names to Number, Category, Ordinal, Flag or Ignored, got {name!r}: {column!r}."
+                    "a Schema maps names to Number, Category, Ordinal, Flag, Moment, Key or Ignored, got "
+                    f"{name!r}: {column!r}."
                 )
-        if target is not None and (target not in columns or isinstance(columns[target], Ignored)):
+        if target is not None and (target not in columns or isinstance(columns[target], Ignored | Key)):
             raise InvalidParameter(
                 f"target must name a declared column that is not ignored, got {target!r}. "
                 "Declare its classes as a Category or Flag, or its range as a Number."
@@ -53,11 +54,26 @@ class Schema:
         object.__setattr__(self, "target", target)
 
     @classmethod
-    def from_toml(cls, source: str | Path) -> Self:
-        """Read a schema from a file (a `Path`, or one line that ends in ".toml") or from the TOML itself."""
-        is_file = isinstance(source, Path) or (source.endswith(".toml") and "\n" not in source)
-        columns, target = toml.parse(Path(source).read_text("utf-8") if is_file else str(source))
+    def load(cls, path: str | Path) -> Self:
+        """Read a schema from a TOML file."""
+        return cls.from_toml(_read(Path(path)))
+
+    @classmethod
+    def from_toml(cls, document: str) -> Self:
+        """Read a schema from TOML."""
+        columns, target = toml.parse(document)
         return cls(columns, target)
+
+    @staticmethod
+    def draft(source: object) -> str:
+        """Begin a schema: TOML with the columns' names and stored types, for a person to complete from the codebook.
+
+        What is looked at is the catalogue: names and types, never a value. Every bound and level is left open, as a
+        comment that says what to fill in; until then `Schema.load` refuses the file and says which column is next.
+        """
+        from tacit.data.drafts import draft
+
+        return draft(source)
 
     def to_toml(self) -> str:
         """Write the schema; `from_toml` reads it back exactly."""
@@ -75,9 +91,9 @@ class Schema:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The inputs that are not ignored."""
+        """The inputs that are coded: neither ignored nor keys."""
         columns = self.columns
-        return tuple(name for name in self.inputs if not isinstance(columns[name], Ignored))
+        return tuple(name for name in self.inputs if not isinstance(columns[name], Ignored | Key))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -95,13 +111,12 @@ class Schema:
             raise InvalidParameter("this schema declares no target. Name it: Schema(columns, target=...).")
         (values,) = read_columns(table, wanted=[self.target], order=[])
         column = self.columns[self.target]
-        if isinstance(column, Number):
-            labels: AnyArray = column.clamp(values)
-            known = not np.isnan(labels).any()
+        cleaned, state = column.clean(values)
+        if isinstance(column, Levelled):
+            labels: AnyArray = np.array(column.classes)[cleaned]
+            known = not (cleaned < 0).any()
         else:
-            assert isinstance(column, Levelled)
-            places = column.classify(values)
-            labels, known = np.array(column.classes)[places], not (places < 0).any()
+            labels, known = cleaned, getattr(column, "missing", None) is not None or not (state == 1).any()
         if not known:
             raise InvalidParameter(
                 f"the target {self.target!r} has missing or undeclared values. Declare what they count as "
@@ -109,3 +124,16 @@ class Schema:
                 "rule that is part of how the table is defined."
             )
         return labels
+
+
+def _read(path: Path) -> str:
+    found: str | None = None
+    try:
+        found = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        found = None
+    if found is None:
+        raise InvalidParameter(
+            f"there is no schema that can be read at {str(path)!r}. Schema.draft(source) begins one."
+        )
+    return found

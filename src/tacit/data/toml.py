@@ -15,17 +15,19 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.data.columns import Column, Ignored, Number
+from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.errors import InvalidParameter
 
-__all__ = ["parse", "render"]
+__all__ = ["key_of", "parse", "render"]
 
 _KINDS: Mapping[str, type[Column]] = {
     "number": Number,
     "category": Category,
     "ordinal": Ordinal,
     "flag": Flag,
+    "moment": Moment,
+    "key": Key,
     "ignored": Ignored,
 }
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -38,6 +40,10 @@ def parse(document: str) -> tuple[dict[str, Column], str | None]:
         declared = tomllib.loads(document)
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(f"a schema must be valid TOML: {error}.") from None
+    except RecursionError:
+        declared = None
+    if declared is None:
+        raise InvalidParameter("a schema must be valid TOML, got tables or lists nested too deeply.")
     unknown = sorted(declared.keys() - {"target", "columns"})
     columns, target = declared.get("columns"), declared.get("target")
     if unknown or not isinstance(columns, dict) or not isinstance(target, str | None):
@@ -82,13 +88,17 @@ def _fields(kind: type[Column]) -> tuple[dataclasses.Field[Any], ...]:
 def _table(name: str, column: Column) -> str:
     """Write one column; what has its default value is left out."""
     kind = next(key for key, each in _KINDS.items() if each is type(column))
-    key = name if _BARE_KEY.fullmatch(name) else _value(name)
-    lines = [f"[columns.{key}]", f"kind = {_value(kind)}"]
+    lines = [f"[columns.{key_of(name)}]", f"kind = {_value(kind)}"]
     for field in _fields(type(column)):
         value = getattr(column, field.name)
         if value != field.default:
             lines.append(f"{field.name} = {_value(value)}")
     return "\n".join(lines) + "\n"
+
+
+def key_of(name: str) -> str:
+    """Write the name of a column as a key."""
+    return name if _BARE_KEY.fullmatch(name) else _value(name)
 
 
 def _value(value: object) -> str:

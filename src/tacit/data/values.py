@@ -1,38 +1,73 @@
 """What a cell of a table means, whatever its type.
 
-Two readers, `numbers` and `texts`, take every Python or numpy object for a number or a text, or for missing
-(NaN, None). They never raise on a cell: an error would single out the record that caused it, and its message
-could quote the value. A cell is read without a look at any other cell.
+Four readers take every Python or numpy object for a number, a text, a moment or a key, or for missing. They never
+raise on a cell and never warn: an error would single out the record that caused it, and its message could quote the
+value. A cell is read without a look at any other cell, and the same cell reads the same in memory, in DuckDB, in
+PostgreSQL and in Spark (`tacit.data.dialects` says it to them in SQL).
 """
 
+import datetime
+import hashlib
 import math
+import re
 from decimal import Decimal
-from numbers import Integral, Real
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "FloatArray", "IntArray", "numbers", "text", "texts"]
+__all__ = [
+    "BLANKS",
+    "DAY",
+    "KEYS",
+    "MISSING_MOMENT",
+    "MOMENT_PATTERN",
+    "NUMBER_PATTERN",
+    "AnyArray",
+    "FloatArray",
+    "IntArray",
+    "keys",
+    "moments",
+    "numbers",
+    "text",
+    "texts",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 AnyArray = npt.NDArray[Any]
 
-_NUMERIC_KINDS = "biuf"
+BLANKS = " \t\n\r\f\v"
+"""What is taken off both ends of a text before it is compared or read."""
+NUMBER_PATTERN = r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?"
+"""Which texts are numbers: none of them is beyond the range of a float."""
+MOMENT_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
+"""Which texts are dates or times: ISO 8601, without a zone."""
+DAY = 86_400_000_000
+"""How many microseconds a day has."""
+MISSING_MOMENT = np.iinfo(np.int64).min
+"""What stands for a moment that is missing, as numpy has it."""
+KEYS = 2**31 - 1
+"""Keys become whole numbers below this prime."""
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_NUMBER, _MOMENT = re.compile(NUMBER_PATTERN), re.compile(MOMENT_PATTERN)
+_UNITS = {"D": (DAY, 1), "h": (3_600_000_000, 1), "m": (60_000_000, 1), "s": (1_000_000, 1), "ms": (1000, 1)}
+_FINER = {"us": 1, "ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
 def numbers(values: AnyArray) -> FloatArray:
     """Read every cell as a number: NaN when it is missing or none, infinite when a float cannot hold it."""
-    if values.dtype.kind in _NUMERIC_KINDS:
-        with np.errstate(over="ignore"):
-            return values.astype(np.float64)
-    return np.fromiter(map(_number, values.tolist()), dtype=np.float64, count=len(values))
+    if values.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            return np.asarray(values, dtype=np.float64)
+    return np.fromiter(map(_number, _cells(values)), dtype=np.float64, count=len(values))
 
 
 def texts(values: AnyArray) -> list[str | None]:
-    """Read every cell as a text: None when it is missing or has no text."""
-    return [cell if type(cell) is str else text(cell) for cell in values.tolist()]
+    """Read every cell as a text without blanks at its ends: None when it is missing or has no text."""
+    return [text(cell) for cell in _cells(values)]
 
 
 def text(value: object) -> str | None:
@@ -41,27 +76,158 @@ def text(value: object) -> str | None:
     Missing values make whole columns of integers into columns of floats in some tables, so a level must
     not depend on the type in which a number arrives.
     """
+    value = _plain(value)
     if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bool | np.bool_):
+        return value.strip(BLANKS)
+    if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return _digits(value)
+    if isinstance(value, Decimal | Fraction):
+        value = _as_float(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return _digits(int(value)) if value.is_integer() else repr(value)
+    return None
+
+
+def moments(values: AnyArray) -> npt.NDArray[np.int64]:
+    """Read every cell as a moment, in whole microseconds since 1970 began; `MISSING_MOMENT` where it is none.
+
+    Times with a zone count in UTC, times without one as they are. What lies beyond the years 1 to 9999 is clamped.
+    """
+    if values.dtype.kind == "M":
+        return _from_datetimes(values)
+    return np.fromiter(map(_moment, _cells(values)), dtype=np.int64, count=len(values))
+
+
+def keys(values: AnyArray) -> npt.NDArray[np.int64]:
+    """Read every cell as a key: a whole number below `KEYS`, by a public rule; 0 when it is missing."""
+    if values.dtype.kind == "i":
+        return values.astype(np.int64) % KEYS
+    if values.dtype.kind == "u":
+        return (values.astype(np.uint64) % np.uint64(KEYS)).astype(np.int64)
+    return np.fromiter(map(_key, _cells(values)), dtype=np.int64, count=len(values))
+
+
+def _cells(values: AnyArray) -> list[object]:
+    """Return cells as Python objects, each what it is by itself."""
+    cells: list[object] = values.tolist() if values.dtype.kind != "O" else list(values)
+    return cells
+
+
+def _plain(value: object) -> object:
+    """Return numpy's scalars, and the subclasses that people make, as the plain object they stand for.
+
+    A subclass may answer to anything in its own way, or fail: what counts is what the plain type makes of it.
+    """
+    for kind in (bool, int, float, str, datetime.datetime, datetime.date, Decimal, Fraction):
+        if type(value) is kind:
+            return value
     try:
-        if isinstance(value, Integral):
-            return str(int(value))
-        if isinstance(value, Real | Decimal) and not math.isnan(number := float(value)):
-            return str(int(number)) if number.is_integer() else repr(number)
-    except (ArithmeticError, ValueError, TypeError):
+        if isinstance(value, np.generic):
+            return value.item() if value.dtype.kind in "biufU" and value.dtype.itemsize <= 8 else _odd(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, int):
+            return int.__int__(value)
+        if isinstance(value, float):
+            return float.__float__(value)
+        if isinstance(value, datetime.datetime):
+            return value if _is_pandas(value) else None
+    except Exception:
         return None
     return None
 
 
+def _odd(value: "np.generic") -> object:
+    """Return numpy's longer scalars as what they hold."""
+    if isinstance(value, np.str_):
+        return str.__str__(value)
+    if isinstance(value, np.floating):
+        return float(value)
+    return value if isinstance(value, np.datetime64) else None
+
+
+def _is_pandas(value: object) -> bool:
+    return type(value).__module__.startswith("pandas.")
+
+
 def _number(value: object) -> float:
     """Read one cell as a number; NaN when it is none."""
-    if not isinstance(value, str | Real | Decimal | np.bool_):
-        return math.nan
+    value = _plain(value)
+    if isinstance(value, str):
+        stripped = value.strip(BLANKS)
+        return float(stripped) if _NUMBER.fullmatch(stripped) else math.nan
+    if isinstance(value, bool | int | float | Decimal | Fraction):
+        return _as_float(value)
+    return math.nan
+
+
+def _as_float(value: "float | Decimal | Fraction") -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.inf if isinstance(value, Real) and not value < 0 else -math.inf
-    except (ArithmeticError, ValueError, TypeError):
+        return math.inf if value > 0 else -math.inf
+    except (ValueError, ArithmeticError):
         return math.nan
+
+
+def _digits(number: int) -> str | None:
+    """Return the digits of a whole number; none that is longer than any level can be."""
+    return str(number) if abs(number) < 10**400 else None
+
+
+def _moment(value: object) -> int:
+    value = _plain(value)
+    if isinstance(value, str):
+        value = _read_moment(value.strip(BLANKS))
+    try:
+        if isinstance(value, np.datetime64):
+            return int(_from_datetimes(np.array([value]))[0])
+        if isinstance(value, datetime.datetime):
+            if value.tzinfo is not None:
+                value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+            return _microseconds(value - _EPOCH)
+        if isinstance(value, datetime.date):
+            return (value - _EPOCH.date()).days * DAY
+    except Exception:
+        # A zone of somebody's own may fail, and a moment at the end of time may have no UTC.
+        return int(MISSING_MOMENT)
+    return int(MISSING_MOMENT)
+
+
+def _read_moment(cell: str) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(cell) if _MOMENT.fullmatch(cell) else None
+    except ValueError:
+        return None
+
+
+def _microseconds(distance: datetime.timedelta) -> int:
+    return (distance.days * 86_400 + distance.seconds) * 1_000_000 + distance.microseconds
+
+
+def _from_datetimes(values: AnyArray) -> npt.NDArray[np.int64]:
+    """Read numpy's moments, whatever they are counted in; floor what is finer than a microsecond."""
+    unit, count = np.datetime_data(values.dtype)
+    raw = values.astype(np.int64) if values.dtype.kind != "M" else values.view(np.int64)
+    gone = raw == MISSING_MOMENT
+    if unit in _FINER and count == 1:
+        found = np.floor_divide(raw, _FINER[unit])
+    elif unit in _UNITS and count == 1:
+        factor, _ = _UNITS[unit]
+        reach = np.iinfo(np.int64).max // factor
+        found = np.clip(raw, -reach, reach) * factor
+    else:
+        return np.full(len(values), MISSING_MOMENT)
+    return np.where(gone, MISSING_MOMENT, found)
+
+
+def _key(value: object) -> int:
+    value = _plain(value)
+    if isinstance(value, str):
+        bare = value.strip(BLANKS).encode("utf-8", "replace")
+        return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:7], 16) if bare else 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value % KEYS
+    return 0

@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import rows_of
 from tacit.erm.fitting import validated
 from tacit.queries.inquiry import Inquiry, Round
-from tacit.queries.learner import OracleClassifier, as_number
+from tacit.queries.language.expression import number
+from tacit.queries.learner import OracleClassifier, cleaned_as
 from tacit.queries.query import StatisticalQuery
 from tacit.queries.sample_sizes import conjunction_error
 
@@ -72,10 +74,18 @@ class ConjunctionClassifier(OracleClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the second class where no literal is false."""
         check_is_fitted(self)
-        rows = validated(self, X, reset=False)
-        true = np.asarray((rows > 0).toarray() if hasattr(rows, "toarray") else rows > 0)
+        true = self._true(X)
         broken = (~true & self.needed_[:, 0]) | (true & self.needed_[:, 1])
         return np.asarray(self.classes_[(~broken.any(axis=1)).astype(np.intp)])
+
+    def _true(self, X: Any) -> NDArray[np.bool_]:
+        """Return which features of each record are true: numbers above 0, and flags with their word for true."""
+        if self.columns_ is None:
+            rows = validated(self, rows_of(self, X), reset=False)
+            return np.asarray((rows > 0).toarray() if hasattr(rows, "toarray") else rows > 0)
+        columns = {name: self.columns_[name] for name in self.feature_names_in_}
+        blocks = cleaned_as(columns, X)
+        return np.concatenate([np.column_stack([block[name] > 0 for name in columns]) for block in blocks])
 
     def _rows(self, X: Any, **checks: Any) -> Any:
         return validated(self, X, **checks)
@@ -126,7 +136,7 @@ def _falsified(name: str, sign: int, label: str, positive: Any) -> Callable[[Any
     """Return the query whether a record of the second class has a false literal."""
 
     def asked(table: Any) -> Any:
-        feature = as_number(table[name])
+        feature = number(table[name])
         return (feature <= 0 if sign > 0 else feature > 0) & (table[label] == positive)
 
     return asked

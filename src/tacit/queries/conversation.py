@@ -20,8 +20,8 @@ from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.mechanism import checked_confidence, checked_whole
-from tacit.queries.engine import Part
-from tacit.queries.oracle import Answer, Asking, Shares, StatisticalOracle
+from tacit.queries.engines.engine import Part
+from tacit.queries.oracle import Answer, Asking, Shares, StatisticalOracle, asked_in_words
 from tacit.queries.plan import Demand, Plan, checked_noise_rate, rounded_up
 from tacit.queries.query import Query, StatisticalQuery
 
@@ -58,8 +58,8 @@ class Conversation:
         self._oracle = oracle
         self._count = checked_whole("queries", queries)
         self._noise_rate = checked_noise_rate(noise_rate)
-        if noise_rate and oracle.engine.label is None:
-            raise InvalidParameter("noise_rate is about labels: say which column they are in (label=...).")
+        if self._noise_rate > 0:
+            oracle.engine.check_labels()
         self._confidence = checked_confidence(confidence)
         self._name = name
         self._way = plan
@@ -93,8 +93,9 @@ class Conversation:
             noise_error=self.plan.noise_error, confidence=self._confidence, n=self._oracle.n, size=1, of="population",
             parts=self.plan.parts,
         )  # fmt: skip
-        asking = Asking(self._noise_rate, f"{self._name}: a query", payer, part, talk=self._name)
-        shares = self._oracle._shares([query], demand, step, asking)
+        prepared = [self._oracle.engine.prepare(query)]
+        asking = Asking(self._noise_rate, f"{self._name}: {asked_in_words(prepared)}", payer, part, talk=self._name)
+        shares = self._oracle._shares(prepared, demand, step, asking)
         if not shares.repeated:
             self._used += 1
         return self._told(query, shares, step)

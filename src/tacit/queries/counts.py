@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.queries.inquiry import Answers
+from tacit.queries.language import expression
 from tacit.queries.query import Histogram
 
 __all__ = ["Column", "Counts", "Groups", "constant", "count_classes", "count_groups", "settled", "unasked"]
@@ -68,9 +69,9 @@ def count_groups(label: Column, labels: Sequence[Any], groups: Groups) -> Histog
     return _histogram([(label, labels)], groups)
 
 
-def constant(code: Column, number: int) -> Column:
+def constant(number: int) -> Column:
     """Return an expression that is the same number for every record."""
-    return lambda table: (code(table) >= 0).ifelse(number, number)
+    return lambda _: expression.constant(number)
 
 
 def unasked(_: Any) -> Any:

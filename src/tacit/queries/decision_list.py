@@ -173,7 +173,7 @@ def _rest(columns: Coded, found: list[Literal]) -> Column:
     """Return an expression that is 0 for the records that no rule takes, and -1 for the others."""
 
     def number(table: Any) -> Any:
-        code = constant(columns[0].code, 0)(table)
+        code = constant(0)(table)
         for literal in found:
             code = literal.test(table, columns).ifelse(-1, code)
         return code
@@ -185,7 +185,7 @@ def _first(columns: Coded, found: list[Literal]) -> Column:
     """Return an expression for the number of the first rule that takes a record."""
 
     def number(table: Any) -> Any:
-        code = constant(columns[0].code, len(found))(table)
+        code = constant(len(found))(table)
         for place, literal in reversed(list(enumerate(found))):
             code = literal.test(table, columns).ifelse(place, code)
         return code

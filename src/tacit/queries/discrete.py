@@ -1,7 +1,7 @@
 """What classifiers over features with finitely many values share: declarations, and records as codes."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.data.columns import Column
 from tacit.data.frames import read_columns
+from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.erm.fitting import validated
 from tacit.errors import InvalidParameter
-from tacit.queries.domains import Encoded, Feature, declared_features
+from tacit.queries.domains import Encoded, Feature, Named, declared_features
 from tacit.queries.inquiry import Inquiry, Round
-from tacit.queries.learner import OracleClassifier
+from tacit.queries.learner import OracleClassifier, cleaned_as
 from tacit.queries.query import Histogram, Query
 
 __all__ = ["Coded", "DiscreteClassifier"]
@@ -41,6 +43,8 @@ class DiscreteClassifier(OracleClassifier):
         """Ask about `features_`, whose codes the columns give, and keep the model."""
 
     def _rows(self, X: Any, **checks: Any) -> Any:
+        if not checks.get("reset", True) and (self.columns_ is not None or isinstance(X, Records)):
+            return self._own_codes(X)
         if self.schema is None:
             found = validated(self, X, **checks)
             rows, *labels = found if "y" in checks else (found,)
@@ -48,12 +52,22 @@ class DiscreteClassifier(OracleClassifier):
         else:
             self._declared(())
             columns = read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
-            labels = [_labels(checks["y"], len(columns[0]))] if "y" in checks else []
+            labels = [checks["y"]] if "y" in checks else []
             if checks.get("reset", True):
                 self.n_features_in_ = len(self.schema.inputs)
         features = self._declared(tuple(f"x{j}" for j in range(len(columns))))
         codes = np.column_stack([each.encode(column) for each, column in zip(features, columns, strict=True)])
         return (codes, *labels) if labels else codes
+
+    def _own_codes(self, X: Any) -> Codes:
+        """Return the codes of records, or of a table that has the columns which were asked about."""
+        declared = self.columns_ if self.schema is None or self.columns_ is not None else self.schema.columns
+        if declared is None:
+            raise InvalidParameter("this model did not learn from Records: give it rows as it was fitted on.")
+        blocks = cleaned_as({feature.name: declared[feature.name] for feature in self.features_}, X)
+        return np.concatenate(
+            [np.column_stack([each.place(block[each.name]) for each in self.features_]) for block in blocks]
+        )
 
     def _codes(self, X: Any) -> Codes:
         """Return the codes of records to predict."""
@@ -71,7 +85,19 @@ class DiscreteClassifier(OracleClassifier):
         return [Histogram(feature.code, tuple(range(feature.size))) for feature in self._declared(names)]  # type: ignore[arg-type]
 
     def _declared(self, names: tuple[str, ...]) -> tuple[Feature, ...]:
-        return declared_features(names, schema=self.schema, levels=self.levels, bounds=self.bounds, bins=self.bins)
+        known: Mapping[str, Column] = getattr(self, "columns_", None) or {}
+        columns = known if names and all(name in known for name in names) else None
+        features = declared_features(
+            names, schema=self.schema, levels=self.levels, bounds=self.bounds, bins=self.bins, columns=columns
+        )
+        for feature in features if known else ():
+            # The place of a level is its place in the records' own declaration.
+            if isinstance(feature, Named) and known.get(feature.name) != feature.column:
+                raise InvalidParameter(
+                    f"the learner's schema declares column {feature.name!r} differently from the records, or the "
+                    "records do not declare it. Leave the learner's schema out."
+                )
+        return features
 
     def _declared_classes(self) -> ArrayLike | None:
         known = self.schema.classes if self.classes is None and isinstance(self.schema, Schema) else ()
@@ -91,10 +117,3 @@ class DiscreteClassifier(OracleClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags
-
-
-def _labels(y: Any, count: int) -> NDArray[Any]:
-    labels = np.asarray(y)
-    if labels.shape != (count,):
-        raise InvalidParameter(f"y must have one label for each of the {count} records, got the shape {labels.shape}.")
-    return labels

@@ -1,26 +1,26 @@
 """Features with finitely many values, declared and never read off the records.
 
 Every value of a feature has one of the codes 0, 1, ..., whatever it is, so that the codes of one feature divide the
-records. The same code is computed from a cell in memory (`encode`) and from a column of an engine (`code`), by
+records. The same code is computed from a cell in memory (`encode`) and from a cleaned column (`code`), by
 comparisons alone.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.columns import Number
+from tacit.data.columns import Column, Moment, Number, day_number
 from tacit.data.levels import Levelled, Ordinal
 from tacit.data.schema import Schema
-from tacit.data.values import AnyArray, numbers, text
+from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_whole
-from tacit.queries.learner import as_number
+from tacit.queries.language.expression import constant, number
 from tacit.queries.query import checked_range
 
 __all__ = ["Cut", "Encoded", "Feature", "Named", "declared_features"]
@@ -39,8 +39,13 @@ class Feature(ABC):
     """Whether codes next to each other are alike."""
 
     @abstractmethod
+    def place(self, cleaned: AnyArray) -> Codes:
+        """Return the code of every cleaned cell."""
+
     def encode(self, values: AnyArray) -> Codes:
-        """Return the code of every value."""
+        """Return the code of every cell."""
+        column: Column | None = getattr(self, "column", None)
+        return self.place(values if column is None else column.clean(values)[0])
 
     @abstractmethod
     def code(self, table: Any) -> Any:
@@ -75,11 +80,11 @@ class Encoded:
 @final
 @dataclass(frozen=True)
 class Cut(Feature):
-    """A number, whose code is how many of some edges lie below it; a missing one counts as `missing`."""
+    """A number, whose code is how many of some edges lie below it; `column` cleans it, if it is declared as one."""
 
     name: str
     edges: tuple[float, ...]
-    missing: float = 0.0
+    column: Number | Moment | None = None
     ordered: bool = True
 
     @property
@@ -87,29 +92,34 @@ class Cut(Feature):
         """One more than there are edges."""
         return len(self.edges) + 1
 
-    def encode(self, values: AnyArray) -> Codes:
+    def place(self, cleaned: AnyArray) -> Codes:
         """Count the edges below every value."""
-        return np.searchsorted(self.edges, np.nan_to_num(numbers(values), nan=self.missing), side="left")
+        return np.searchsorted(self.edges, cleaned, side="left")
 
     def code(self, table: Any) -> Any:
         """Count the edges below the column."""
-        number = as_number(table[self.name]).fill_null(self.missing)
-        steps = [(number > edge).ifelse(1, 0) for edge in self.edges]
+        value = number(table[self.name])
+        steps = [(value > constant(edge)).ifelse(1, 0) for edge in self.edges]
         return sum(steps[1:], steps[0])
 
     def test(self, table: Any, code: int, *, up_to: bool = False) -> Any:
         """Compare the column with the edges around a code."""
-        number = as_number(table[self.name]).fill_null(self.missing)
-        below = number <= self.edges[code] if code < len(self.edges) else None
-        above = number > self.edges[code - 1] if code > 0 and not up_to else None
+        value = number(table[self.name])
+        below = value <= constant(self.edges[code]) if code < len(self.edges) else None
+        above = value > constant(self.edges[code - 1]) if code > 0 and not up_to else None
         return above if below is None else below if above is None else above & below
 
     def says(self, code: int, *, up_to: bool = False) -> str:
         """Name the edges around a code."""
         if up_to or code == 0:
-            return f"{self.name} <= {self.edges[code]:g}"
-        below = f"{self.name} > {self.edges[code - 1]:g}"
-        return below if code == self.size - 1 else f"{self.edges[code - 1]:g} < {self.name} <= {self.edges[code]:g}"
+            return f"{self.name} <= {self._edge(code)}"
+        below = f"{self.name} > {self._edge(code - 1)}"
+        return below if code == self.size - 1 else f"{self._edge(code - 1)} < {self.name} <= {self._edge(code)}"
+
+    def _edge(self, place: int) -> str:
+        if not isinstance(self.column, Moment):
+            return f"{self.edges[place]:g}"
+        return str(np.datetime64(int(self.edges[place]), "D"))
 
 
 @final
@@ -130,19 +140,14 @@ class Named(Feature):
         """Whether the levels have an order and every value a level."""
         return isinstance(self.column, Ordinal) and self.column.unknown >= 0
 
-    def encode(self, values: AnyArray) -> Codes:
+    def place(self, cleaned: AnyArray) -> Codes:
         """Return the place of every value's level."""
-        return np.asarray(self.column.classify(values) % self.size)
+        return np.asarray(cleaned % self.size)
 
     def code(self, table: Any) -> Any:
-        """Compare the column with every spelling of every level."""
-        column = table[self.name]
-        code: Any = self.column.unknown % self.size
-        for place, spellings in reversed(list(enumerate(self.column.spellings))):
-            for spelling in spellings:
-                condition = _is(column, spelling)
-                code = code if condition is None else condition.ifelse(place, code)
-        return code
+        """Return the place of the level."""
+        place = table[self.name].code
+        return (place < 0).ifelse(self.size - 1, place) if self.column.unknown < 0 else place
 
     def says(self, code: int, *, up_to: bool = False) -> str:
         """Name the level."""
@@ -157,11 +162,13 @@ def declared_features(
     levels: int | Sequence[int] | None = None,
     bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
     bins: int = 8,
+    columns: Mapping[str, Column] | None = None,
 ) -> tuple[Feature, ...]:
     """Return the features as declared: by a schema, as codes below `levels`, or as numbers within `bounds`.
 
-    Without a declaration features are two-valued, true where they are above 0. Numbers are cut into `bins` of equal
-    width, on a logarithmic scale where the schema says so.
+    `columns` are the declarations of the records that will be asked, if these have any. Without a declaration features
+    are two-valued, true where they are above 0. Numbers are cut into `bins` of equal width, on a logarithmic scale
+    where the schema says so.
     """
     if sum(declared is not None for declared in (schema, levels, bounds)) > 1:
         raise InvalidParameter("declare features in one way: by a schema, by levels or by bounds.")
@@ -182,6 +189,8 @@ def declared_features(
         return tuple(
             _of_number(name, Number(*checked_range(*pair)), width) for name, pair in zip(names, pairs, strict=True)
         )
+    if columns is not None:
+        return tuple(_of_column(name, columns[name], width) for name in names)
     return tuple(Cut(name, (0.0,)) for name in names)
 
 
@@ -192,30 +201,21 @@ def _for_each(names: Sequence[str], declared: Sequence[Any]) -> Sequence[Any]:
 
 
 def _of_column(name: str, column: Any, bins: int) -> Feature:
-    return _of_number(name, column, bins) if isinstance(column, Number) else Named(name, column)
+    if isinstance(column, Number):
+        return _of_number(name, column, bins)
+    return _of_moment(name, column, bins) if isinstance(column, Moment) else Named(name, column)
 
 
-def _of_number(name: str, number: Number, bins: int) -> Cut:
-    """Cut the range of a number into bins; a missing value goes to its declared place, or to the middle."""
+def _of_number(name: str, column: Number, bins: int) -> Cut:
+    """Cut the range of a number into bins."""
     shares = np.arange(1, max(bins, 2)) / max(bins, 2)
-    width = number.high - number.low
-    if number.log:
-        edges = number.low + np.expm1(shares * math.log1p(width))
-        middle = number.low + math.expm1(math.log1p(width) / 2)
-    else:
-        edges, middle = number.low + shares * width, number.low + width / 2
-    return Cut(name, tuple(edges.tolist()), middle if number.missing is None else number.missing)
+    width = column.high - column.low
+    edges = column.low + (np.expm1(shares * math.log1p(width)) if column.log else shares * width)
+    return Cut(name, tuple(edges.tolist()), column)
 
 
-def _is(column: Any, spelling: str) -> Any:
-    """Return the condition that a cell reads as a level, or None if cells of this type cannot."""
-    kind = column.type() if hasattr(column, "type") else None
-    if kind is not None and kind.is_string():
-        return column == spelling
-    if kind is not None and kind.is_boolean():
-        return {"true": column, "false": ~column}.get(spelling)
-    try:
-        number = float(spelling)
-    except ValueError:
-        return None
-    return column == number if text(number) == spelling else None
+def _of_moment(name: str, column: Moment, bins: int) -> Cut:
+    """Cut the time between the ends of a moment into bins of whole days."""
+    low, high = day_number(column.low), day_number(column.high)
+    edges = np.unique(np.floor(low + np.arange(1, max(bins, 2)) / max(bins, 2) * (high - low)))
+    return Cut(name, tuple(edges.tolist()), column)

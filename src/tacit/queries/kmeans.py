@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import rows_of
 from tacit.erm.fitting import needed_budget, validated
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_whole
@@ -94,7 +95,7 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
 
     def _squares(self, X: Any) -> Floats:
         check_is_fitted(self)
-        rows, centres = validated(self, X, reset=False), self.cluster_centers_
+        rows, centres = validated(self, rows_of(self, X), reset=False), self.cluster_centers_
         lengths = (rows.multiply(rows) if issparse(rows) else rows * rows).sum(axis=1)
         squares = np.asarray(lengths).reshape(-1, 1) - 2.0 * (rows @ centres.T) + np.square(centres).sum(axis=1)
         return np.asarray(squares)
@@ -148,7 +149,7 @@ def _queries(region: Region, names: tuple[str, ...], centres: Floats) -> list[Qu
     """Ask for the share of the records that are nearest to each centre, and for their sums."""
 
     def code(table: Any) -> Any:
-        return nearest(features_of(table, names, region.origin), centres)
+        return nearest(features_of(table, names), centres)
 
     levels = tuple((float(number),) for number in range(len(centres)))
     return [Histogram(code, levels), *region.row_sums(names, code, levels)]

@@ -1,7 +1,7 @@
 """What classifiers from statistical queries share: the course of `fit`, `learn` and `preview`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,17 +9,26 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.columns import Column
+from tacit.data.encoded import refuse_targets
+from tacit.data.frames import read_columns
+from tacit.data.labels import checked_classes
+from tacit.data.levels import Levelled
+from tacit.data.records import Records
+from tacit.data.sources.table import Block
 from tacit.erm.classification import known_classes
 from tacit.erm.fitting import needed_budget
 from tacit.errors import InvalidParameter
-from tacit.queries.arrays import ArrayEngine
-from tacit.queries.engine import Engine
+from tacit.queries.engines.engine import Engine
+from tacit.queries.engines.matrix import engine_of_arrays
+from tacit.queries.engines.opening import engine_for
 from tacit.queries.inquiry import Inquiry, Round, planned
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.plan import Plan, checked_noise_rate
 from tacit.queries.query import Histogram, Query, RowSums
+from tacit.queries.refit import fitted_together
 
-__all__ = ["OracleClassifier", "as_number"]
+__all__ = ["OracleClassifier", "cleaned_as"]
 
 
 class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -47,40 +56,74 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _study(self, inquiry: Inquiry, names: tuple[str, ...], *, encoded: bool) -> None:
         """Ask about the named columns and keep the model; `encoded` says that `_rows` made them."""
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from arrays or a data frame in memory, charging the ledger once."""
+    columns_: Mapping[str, Column] | None
+    """How the records that were asked declare their columns; None for arrays."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from `Records`, or from arrays or a data frame in memory, charging the ledger once."""
+        if isinstance(X, Records):
+            refuse_targets(y)
+            return fitted_together(self, lambda fresh: fresh._fit_records(X))
+        return fitted_together(self, lambda fresh: fresh._fit_arrays(X, y, self._declared_classes(), self.ledger))
+
+    def _fit_arrays(self, X: Any, y: Any, declared: ArrayLike | None, payer: Ledger | None) -> None:
+        """Learn from rows in memory."""
         budget = needed_budget(self.epsilon, self.delta)
         rows, labels = self._rows(X, y=y)
-        classes, indices, assumed = known_classes(self._declared_classes(), labels, self.most_classes)
+        classes, indices, assumed = known_classes(declared, labels, self.most_classes)
         self._check_rate(len(classes))
-        engine = ArrayEngine(rows, indices, labels=(0, 1))
+        engine = engine_of_arrays(rows, indices, labels=(0, 1))
         inquiry = Inquiry.of_records(
             engine,
             budget,
-            ledger=self.ledger,
+            ledger=payer,
             random_state=self.random_state,
             labels=tuple(range(len(classes))),
             **self._manner(),
         )
-        self.classes_ = classes
-        return self._learned(inquiry, engine.names[:-1], assumed, encoded=True)
+        self.classes_, self.columns_ = classes, None
+        self._learned(inquiry, engine.names[:-1], assumed, encoded=True)
+
+    def _fit_records(self, records: Records) -> None:
+        """Learn from records, column by column, wherever they are."""
+        budget = needed_budget(self.epsilon, self.delta)
+        engine = engine_for(records)
+        labels = self._labels(engine)
+        inquiry = Inquiry.of_records(
+            engine,
+            budget,
+            ledger=records.account(self.ledger),
+            random_state=self.random_state,
+            labels=labels,
+            **self._manner(),
+        )
+        self._from_columns(inquiry, engine, labels, None)
 
     def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
         """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label.
 
         `classes` must be declared if they are not the oracle's two labels.
         """
+        return fitted_together(self, lambda fresh: fresh._learn(oracle, features))
+
+    def _learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         labels = self._labels(oracle)
         inquiry = Inquiry.of_oracle(
             oracle, budget, ledger=self.ledger, random_state=self.random_state, labels=labels, **self._manner()
         )
+        engine = oracle.engine if isinstance(oracle, StatisticalOracle) else oracle
+        self._from_columns(inquiry, engine, labels, features)
+
+    def _from_columns(
+        self, inquiry: Inquiry, engine: Engine, labels: tuple[Any, ...], features: Sequence[str] | None
+    ) -> None:
         others = tuple(name for name in inquiry.columns if name != inquiry.label)
         names = self._columns_of(others) if features is None else tuple(features)
-        self.classes_ = np.array(labels)
+        self.classes_, self.columns_ = np.array(labels), engine.columns
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
-        return self._learned(inquiry, names, f"{len(labels)} declared classes", encoded=False)
+        self._learned(inquiry, names, f"{len(labels)} declared classes", encoded=False)
 
     def preview(self, n: int, features: int | Sequence[str] | None = None) -> tuple[Plan, ...]:
         """Return what `fit` on n records will ask at most, round by round: how many numbers, how good, at what cost.
@@ -95,14 +138,13 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         self._check_rate(classes)
         return planned(self._rounds(n, names, tuple(range(classes))), n, budget, self.confidence, self.noise_rate)
 
-    def _learned(self, inquiry: Inquiry, names: tuple[str, ...], assumed: str, *, encoded: bool) -> Self:
+    def _learned(self, inquiry: Inquiry, names: tuple[str, ...], assumed: str, *, encoded: bool) -> None:
         rounds = self._rounds(inquiry.n, names, inquiry.labels)
         inquiry.check([] if encoded else [_label_query(inquiry), *self._probes(names)])
         inquiry.run(rounds, lambda: self._study(inquiry, names, encoded=encoded))
         rate = (f"labels are wrong at rate {self.noise_rate:g}",) if self.noise_rate else ()
         self.release_ = inquiry.learned(assumed, *rate, *self._assumptions())
         self.plans_ = self.release_.plans
-        return self
 
     def _labels(self, oracle: Any) -> tuple[Any, ...]:
         """Return the classes as they stand in an oracle's column of labels."""
@@ -110,7 +152,9 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         if not isinstance(engine, Engine):
             raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
         own, declared = engine.labels, self._declared_classes()
-        listed = own if declared is None else np.unique(np.asarray(declared)).tolist()
+        column = None if engine.label is None else engine.columns[engine.label]
+        known = column.classes if isinstance(column, Levelled) else own
+        listed = known if declared is None else checked_classes(declared)
         labels = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
         self._check_rate(len(labels))
         if not 2 <= len(labels) <= self.most_classes:
@@ -150,11 +194,22 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return tags
 
 
+def cleaned_as(columns: Mapping[str, Column], X: Any) -> Iterator[Block]:
+    """Yield the cells of some columns, of records or of a table, cleaned as those that a model learned from."""
+    names = tuple(columns)
+    if not isinstance(X, Records):
+        cells = read_columns(X, wanted=names, order=names)
+        yield {name: columns[name].clean(column)[0] for name, column in zip(names, cells, strict=True)}
+        return
+    for name, column in columns.items():
+        if X.schema.columns.get(name) != column:
+            raise InvalidParameter(
+                f"these records declare column {name!r} differently from those that the model learned from, or not at "
+                "all. Open them with the same schema."
+            )
+    yield from X.blocks(names)
+
+
 def _label_query(inquiry: Inquiry) -> Query:
     label = inquiry.label
     return Histogram(lambda table: table[label], inquiry.labels)
-
-
-def as_number(column: Any) -> Any:
-    """Return a column to compare with numbers, also where an engine has truth values in it."""
-    return column.cast("float64") if hasattr(column, "cast") else column

@@ -1,25 +1,24 @@
 """The oracle: it owns the records, answers statistical queries to a tolerance, and charges for each answer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.answers import question_digest, recall, record
-from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.data.records import Records
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
-from tacit.mechanisms import Gaussian, Laplace
-from tacit.mechanisms.mechanism import Mechanism
-from tacit.noise import Source
-from tacit.queries.engine import Engine, Part, Prepared
+from tacit.mechanisms.deferred import Deferred
+from tacit.queries.engines.engine import Engine, Part, Prepared
+from tacit.queries.engines.opening import engine_for
+from tacit.queries.language.words import in_words
 from tacit.queries.plan import Demand, Plan, checked_noise_rate, enough_records, plan_for_budget, plan_for_tolerance
 from tacit.queries.query import KINDS, Query
 from tacit.queries.rounds import Answered, Rounds
-from tacit.queries.sources import engine_for
 from tacit.release import NEIGHBOURS, Release, release
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ Floats = NDArray[np.float64]
 Target = Literal["population", "sample"]
 Ask = Callable[..., "list[Answer]"]
 Result = TypeVar("Result")
+_LONGEST_LABEL = 200
 
 
 @final
@@ -90,70 +90,35 @@ class Asking:
 
 
 @final
-@dataclass(frozen=True)
-class _Counted(Mechanism[Callable[[], Floats], Floats]):
-    """Noise on sums that are computed only after they were paid for."""
-
-    noise: Laplace | Gaussian
-
-    @property
-    def budget(self) -> Budget:  # type: ignore[override]
-        """The noise's own."""
-        return self.noise.budget
-
-    @property
-    def event(self) -> Event:
-        """The noise's own."""
-        return self.noise.event
-
-    @property
-    def public(self) -> tuple[str, ...]:
-        """What is assumed to be public."""
-        return "the queries", "the columns' names"
-
-    def check(self, value: Callable[[], Floats]) -> Callable[[], Floats]:
-        """Return the function that will compute the sums; it was prepared without a look at the records."""
-        return value
-
-    def randomise(self, value: Callable[[], Floats], source: Source) -> Floats:
-        """Compute the sums and add noise."""
-        return np.asarray(self.noise.randomise(self.noise.check(value()), source), dtype=np.float64)
-
-
-@final
 class StatisticalOracle:
     """Answers statistical queries about a table, privately, and charges its ledger for each answer.
 
-    The table may be arrays `(X, y)` (columns x0, x1, ... and y), a data frame or a dict of columns, the path of a
-    CSV or Parquet file or of a folder of them, any Ibis table (DuckDB, PostgreSQL, Spark, ...) or a Spark data frame.
+    `records` are `Records`, or arrays `(X, y)` with declared `bounds` (columns x0, x1, ... and y).
 
-    Guarantee: every answer is private with the budget it names, charged durably before a record was touched.
-    Assumes: replace-one neighbours; n, the columns' names and types, the label's two values and the key are public.
+    Guarantee: every answer is private with the budget it names, charged durably before a record was touched; no
+    exception, warning or missing answer depends on a record.
+    Assumes: replace-one neighbours; n, the schema and the stored types, the label's two values and the key are public.
     Reference: oracle.md.
 
-    `n` is counted, or checked if declared. `label` names the column that labels are in (y for arrays), `labels` its
-    two values (negative, positive); both matter to random classification noise only. `key` names a column of
-    integers that fixes a record's part. `name` names these records, in this order, for good, so that their answers are
-    recognised after a restart; without it files are recognised as long as they are not written anew, and all else by
-    this oracle and its pickles only. The types of a CSV file's columns are read off its lines, and taken as public.
+    `label` names the column that labels are in (the schema's target unless given), `labels` its two values (negative,
+    positive); both matter to random classification noise only. Records that are a part of a split are paid for by that
+    part's own account.
     """
 
     def __init__(
         self,
-        table: Any,
+        records: Any,
         *,
-        n: int | None = None,
         label: str | None = None,
-        labels: tuple[Any, Any] = (-1, 1),
-        key: str | None = None,
-        name: str | None = None,
+        labels: tuple[Any, Any] | None = None,
+        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
-        self._engine = engine_for(table, n=n, label=label, labels=labels, key=key, name=name)
-        self._ledger = ledger
+        self._engine = engine_for(records, label=label, labels=labels, bounds=bounds)
+        self._ledger = records.account(ledger) if isinstance(records, Records) else ledger
         self._random_state = random_state
         self._asked = 0
         self._answered: dict[str, Mapping[str, Any]] = {}
@@ -218,7 +183,7 @@ class StatisticalOracle:
         confidence: float = 0.95,
         noise_rate: float = 0.0,
         of: Target = "population",
-        label: str = "statistical queries",
+        label: str | None = None,
     ) -> list[Answer]:
         """Answer queries that were all fixed before any of the answers, in one scan and for one charge.
 
@@ -239,8 +204,10 @@ class StatisticalOracle:
         )
         queries = list(queries)
         demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
+        prepared = [self._engine.prepare(query) for query in queries]
+        asking = Asking(noise_rate, label or asked_in_words(prepared), self._ledger)
         try:
-            shares = self._shares(queries, demand, plan, Asking(noise_rate, label, self._ledger))
+            shares = self._shares(prepared, demand, plan, asking)
         except BudgetExceeded as refusal:
             left = self._left()
             if tolerance is None or left is None:
@@ -262,7 +229,7 @@ class StatisticalOracle:
         *,
         confidence: float = 0.95,
         noise_rate: float = 0.0,
-        label: str = "statistical queries",
+        label: str = "rounds of queries",
     ) -> Release[Result]:
         """Let a strategy ask rounds of queries, each free to depend on the answers before it, all for one charge.
 
@@ -270,6 +237,7 @@ class StatisticalOracle:
         have much less noise this way than if they were charged one by one.
         """
         asking = Asking(checked_noise_rate(noise_rate), label, self._ledger)
+        self._engine.check()
 
         def carried_out(answered: Answered) -> Result:
             def ask(number: int, queries: Sequence[Query], of: Target = "population") -> list[Answer]:
@@ -283,22 +251,22 @@ class StatisticalOracle:
 
         return release(rounds, carried_out, label=label, ledger=self._ledger, random_state=self._coins())
 
-    def _shares(self, queries: Sequence[Query], demand: Demand, plan: Plan, asking: Asking) -> Shares:
+    def _shares(self, prepared: Sequence[Prepared], demand: Demand, plan: Plan, asking: Asking) -> Shares:
         """Look the mean shares up, or charge, scan and add noise."""
-        prepared = [self._engine.prepare(query) for query in queries]
         question = self._question(prepared, plan, asking)
-        known = None if question is None else self._known(question)
+        known = self._known(question)
         if known is not None:
             return Shares(np.array([float.fromhex(share) for share in known["shares"]]), private=True, repeated=True)
+        self._engine.check()
         noisy = release(
-            _Counted(demand.mechanism(plan.noise, plan.budget)),
+            Deferred(demand.mechanism(plan.noise, plan.budget)),
             lambda: self._sums(prepared, asking),
             label=asking.label,
             ledger=asking.payer,
             random_state=self._coins(),
         )
         shares = demand.factor * noisy.value / demand.n
-        if question is not None and noisy.private:
+        if noisy.private:
             self._remember(question, {"shares": [float(share).hex() for share in shares]})
         return Shares(shares, private=noisy.private, repeated=False)
 
@@ -319,10 +287,8 @@ class StatisticalOracle:
             "quote records: the engine's own log has them."
         )
 
-    def _question(self, prepared: Sequence[Prepared], plan: Plan, asking: Asking) -> str | None:
-        """Return what is the same whenever the same is asked about the same records, or None if that is unknown."""
-        if self._engine.identity is None or any(query.text is None for query in prepared):
-            return None
+    def _question(self, prepared: Sequence[Prepared], plan: Plan, asking: Asking) -> str:
+        """Return what is the same whenever the same is asked about the same records."""
         facts = [
             self._engine.identity,
             [query.text for query in prepared],
@@ -357,11 +323,11 @@ class StatisticalOracle:
         for query in queries:
             if type(query) not in KINDS:
                 raise InvalidParameter(f"wanted queries such as StatisticalQuery(...), got {type(query).__name__}.")
-        if checked_noise_rate(noise_rate) > 0 and self._engine.label is None:
-            raise InvalidParameter(
-                "noise_rate is about labels: say which column they are in, StatisticalOracle(..., label='y')."
-            )
-        return Demand.of_queries(queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
+        if checked_noise_rate(noise_rate) > 0:
+            self._engine.check_labels()
+        # Made again from their fields: whatever else an object says of itself is not believed.
+        again = [replace(query) for query in queries]
+        return Demand.of_queries(again, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
 
     def _left(self) -> Budget | None:
         """Return what the ledger has left, or None if there is no ledger or nothing left."""
@@ -370,6 +336,19 @@ class StatisticalOracle:
 
     def __repr__(self) -> str:
         return f"StatisticalOracle(n={self.n}, columns={len(self.columns)}, ledger={self._ledger!r})"
+
+
+def asked_in_words(prepared: Sequence[Prepared]) -> str:
+    """Say what is asked, for the ledger's entry: the queries are public."""
+    first = prepared[0]
+    kind = {"StatisticalQuery": "mean", "RowSums": "sums", "SecondMoments": "second moments"}
+    features = ", ".join(getattr(first.query, "features", ()))
+    columns = in_words(first.columns)
+    about = f"{features} by {columns}" if features and columns else features or columns
+    more = f" and {len(prepared) - 1} more" if len(prepared) > 1 else ""
+    name = type(first.query).__name__
+    said = f"{kind.get(name, name.lower())} of {about}"[:_LONGEST_LABEL]
+    return "".join(letter if letter.isprintable() else "?" for letter in said) + more
 
 
 def _told(queries: Sequence[Query], shares: Shares, demand: Demand, plan: Plan) -> list[Answer]:

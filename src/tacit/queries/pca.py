@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import rows_of
 from tacit.erm.fitting import known_norm, validated
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_whole
@@ -61,7 +62,7 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnlabelledLearner
     def transform(self, X: Any) -> Floats:
         """Return the coordinates of rows along the components."""
         check_is_fitted(self)
-        rows = validated(self, X, reset=False)
+        rows = validated(self, rows_of(self, X), reset=False)
         return np.asarray(rows @ self.components_.T - self.mean_ @ self.components_.T)
 
     def inverse_transform(self, X: Any) -> Floats:

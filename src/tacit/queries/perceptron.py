@@ -3,17 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import encoded, rows_of
+from tacit.data.records import Records
 from tacit.erm.fitting import INTERCEPT, known_norm, needed_budget, validated
 from tacit.errors import InvalidParameter
 from tacit.queries.affine import affine, features_of
-from tacit.queries.engine import Engine
+from tacit.queries.engines.engine import Engine
 from tacit.queries.inquiry import Inquiry, Round
 from tacit.queries.learner import OracleClassifier
 from tacit.queries.oracle import StatisticalOracle
@@ -89,22 +91,27 @@ class SQPerceptron(OracleClassifier):
     def decision_function(self, X: Any) -> Floats:
         """Return the score of every row; it is positive on the side of the second class."""
         check_is_fitted(self)
-        return np.asarray(validated(self, X, reset=False) @ self.coef_[0] + self.intercept_[0])
+        return np.asarray(validated(self, rows_of(self, X), reset=False) @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the side that each row is on."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
-    def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
-        """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label."""
+    def _learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None) -> None:
         self._norm = known_norm(self.data_norm, None)
-        return super().learn(oracle, features)
+        super()._learn(oracle, features)
 
     def preview(self, n: int, features: int | Sequence[str] | None = None) -> tuple[Plan, ...]:
         """Return what `fit` on n records with so many features will ask, round by round, and at what cost."""
         self._norm = known_norm(self.data_norm, None)
         return super().preview(n, features)
+
+    def _fit_records(self, records: Records) -> None:
+        found = encoded(records, "classification")
+        declared = self.classes if self.classes is not None else found.classes
+        self._fit_arrays(found.rows, found.targets, declared, records.account(self.ledger))
+        self.encoder_ = found.encoder
 
     def _rows(self, X: Any, **checks: Any) -> Any:
         if "y" in checks:
@@ -130,7 +137,7 @@ class SQPerceptron(OracleClassifier):
         larger = (*names, *names[:1] * _MORE)
 
         def probe(table: Any) -> Any:
-            return affine(features_of(table, larger, np.zeros(len(larger))), np.ones(len(larger)), 1.0) < 1.0
+            return affine(features_of(table, larger), np.ones(len(larger)), 1.0) < 1.0
 
         return [RowSums(names), StatisticalQuery(probe)]
 
@@ -204,7 +211,7 @@ class _Question:
         def judged(table: Any) -> tuple[Any, Any]:
             label = table[self.label]
             side = (label == positive).ifelse(1.0, (label == negative).ifelse(-1.0, 0.0))
-            score = affine(features_of(table, self.names, np.zeros(len(weights))), weights, halfspace.offset)
+            score = affine(features_of(table, self.names), weights, halfspace.offset)
             return side, side * score < 1.0
 
         def which(table: Any) -> list[Any]:
@@ -215,7 +222,7 @@ class _Question:
             return wrong.ifelse(side, 0.0)
 
         rows = RowSums(self.names, which, ((negative, True), (positive, True)), norm=self.norm)
-        return [rows, StatisticalQuery(balance, -1.0, 1.0, 0.0)] if self.offset else [rows]
+        return [rows, StatisticalQuery(balance, -1.0, 1.0)] if self.offset else [rows]
 
     def read(self, values: Sequence[Any]) -> tuple[Floats, float]:
         """Return the mean rows of the two classes in units of the norm, and the balance."""

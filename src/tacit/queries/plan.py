@@ -26,7 +26,7 @@ from tacit.budget import Budget, exact_number, finite_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.mechanism import checked_confidence, checked_whole
-from tacit.queries.engine import steps_for
+from tacit.queries.engines.engine import steps_for
 from tacit.queries.query import Query
 
 __all__ = [

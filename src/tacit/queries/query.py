@@ -54,21 +54,18 @@ class Query(ABC):
 class StatisticalQuery(Query):
     """The average of a bounded function of a record.
 
-    `function` is called with the table (`lambda t: (t.age > 60) & (t.ill == 1)`) and says what to compute from
-    one record: an Ibis expression over a table, an elementwise expression over arrays. It may also be a ready Ibis
-    expression. Values are clamped to [low, high]; a missing one (null or NaN) counts as `missing`, which is `low`
-    unless given.
+    `function` is called once with names that stand for the declared columns (`lambda t: (t.age > 60) & t.ill`) and says
+    what to compute from one record, in the closed language of `tacit.queries.language`. Values are clamped to
+    [low, high].
 
     Guarantee: replacing one record moves the sum of the values by at most high - low, whatever the record holds.
-    Assumes: nothing of an expression, which is written down before it meets a record, of total, per-record operations
-    only; of a Python function given to `t.apply`, that it computes each record's value from that record alone.
+    Assumes: nothing: an expression is written down before it meets a record, of total, per-record operations only.
     Reference: oracle.md.
     """
 
     function: Any
     low: float = 0.0
     high: float = 1.0
-    missing: float | None = None
 
     size = 1
     l1 = 1.0
@@ -76,12 +73,8 @@ class StatisticalQuery(Query):
 
     def __post_init__(self) -> None:
         low, high = checked_range(self.low, self.high)
-        missing = low if self.missing is None else finite_number("missing", self.missing)
-        if not low <= missing <= high:
-            raise InvalidParameter(f"missing must lie between low and high, got {self.missing!r}.")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        object.__setattr__(self, "missing", missing)
 
     @property
     def unit(self) -> float:  # type: ignore[override]
@@ -140,9 +133,8 @@ class RowSums(Query):
     """The mean of a record's features, counted at the level of a histogram that the record is at.
 
     The answer has a row for each level and a column for each feature. Features are bounded in one of two ways:
-    each is clamped to [low, high] by itself, or (`norm`) the whole row is brought to an L2 norm of at most `norm`;
-    a missing feature counts as `low`, or as 0. `function` and `levels` are those of a `Histogram`; the default
-    counts every record at one level.
+    each is clamped to [low, high] by itself, or (`norm`) the whole row is brought to an L2 norm of at most `norm`.
+    `function` and `levels` are those of a `Histogram`; the default counts every record at one level.
     """
 
     features: tuple[str, ...]

@@ -6,11 +6,14 @@ inside one release, so there is nothing that a copy, a crash or a restart could 
 """
 
 import math
+import os
+import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from dp_accounting.dp_event import GaussianDpEvent
@@ -31,6 +34,51 @@ __all__ = ["Answered", "Rounds", "better_noise"]
 
 Floats = NDArray[np.float64]
 Answered = Callable[[int, Demand, Callable[[], Floats]], Floats]
+
+
+@final
+class _Turns:
+    """Which rounds were asked: each is, at most once, in the process and for as long as its release goes on.
+
+    A fork has a copy of everything, a worker would have one, and each copy could ask every round again for the one
+    charge. So a turn is taken under a lock, nothing here can be pickled, and after a fork there are no turns left.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._left = set(range(count))
+        self._lock = threading.Lock()
+        _OPEN.add(self)
+
+    def take(self, number: int) -> None:
+        """Take the turn of a round, or refuse."""
+        with self._lock:
+            if type(number) is not int or number not in self._left:
+                raise InvalidParameter(
+                    f"round {number!r} is not open: it was asked before, was not agreed on, or its release is over or "
+                    "belongs to another process. Rounds are asked once, where `carry_out` was called."
+                )
+            self._left.remove(number)
+
+    def close(self) -> None:
+        """End the release: what is left is not asked."""
+        # Not under the lock, which a thread may have held when a fork copied it.
+        self._left = set()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidParameter("rounds are asked where `carry_out` was called: they cannot be sent elsewhere.")
+
+
+_OPEN: "weakref.WeakSet[_Turns]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for turns in list(_OPEN):
+        turns._lock = threading.Lock()
+        turns.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 @final
@@ -77,7 +125,11 @@ class Rounds(Mechanism[Callable[[Answered], Any], Any]):
 
     def randomise(self, value: Callable[[Answered], Any], source: Source) -> Any:
         """Let the strategy ask its rounds, and return what it makes of them."""
-        return value(partial(self._answered, source, set()))
+        turns = _Turns(len(self.weights))
+        try:
+            return value(partial(self._answered, source, turns))
+        finally:
+            turns.close()
 
     def share(self, number: int) -> Fraction:
         """Return a round's part of the whole."""
@@ -119,12 +171,12 @@ class Rounds(Mechanism[Callable[[Answered], Any], Any]):
         return Multipliers.for_budget(self.budget, self.size, len(self.weights), self.share(number))
 
     def _answered(
-        self, source: Source, done: set[int], number: int, demand: Demand, sums: Callable[[], Floats]
+        self, source: Source, turns: "_Turns", number: int, demand: Demand, sums: Callable[[], Floats]
     ) -> Floats:
         """Compute one round's sums and add its noise."""
-        if number in done or not 0 <= number < len(self.weights) or demand.size > self.size:
-            raise InvalidParameter(f"round {number} was not agreed on: asked before, out of range or too large.")
-        done.add(number)
+        if demand.size > self.size:
+            raise InvalidParameter(f"round {number} was not agreed on: it asks for more than {self.size} numbers.")
+        turns.take(number)
         if self.noise == "laplace":
             mechanism = self._laplace(number, demand)
             return np.asarray(mechanism.randomise(mechanism.check(sums()), source), dtype=np.float64)

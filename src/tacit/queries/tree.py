@@ -172,4 +172,4 @@ class SQDecisionTree(DiscreteClassifier):
                 return numbers.get(at, -1)
             return node.literal.test(table, columns).ifelse(number(table, node.yes), number(table, node.no))
 
-        return Groups(number if len(self.nodes_) > 1 else constant(columns[0].code, 0), len(wanted))
+        return Groups(number if len(self.nodes_) > 1 else constant(0), len(wanted))

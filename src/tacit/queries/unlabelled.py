@@ -8,12 +8,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import encoded
+from tacit.data.records import Records
 from tacit.erm.fitting import needed_budget, validated
-from tacit.queries.arrays import ArrayEngine
-from tacit.queries.engine import Engine
+from tacit.queries.engines.engine import Engine
+from tacit.queries.engines.matrix import engine_of_arrays
 from tacit.queries.inquiry import Inquiry, Round, planned
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.plan import Plan
+from tacit.queries.refit import fitted_together
 
 __all__ = ["UnlabelledLearner"]
 
@@ -46,17 +49,25 @@ class UnlabelledLearner(BaseEstimator, ABC):  # type: ignore[misc]
         """Say what else is assumed public."""
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn from arrays or a data frame in memory, charging the ledger once; y is ignored."""
+        """Learn from `Records`, encoded, or from arrays in memory, charging the ledger once; y is ignored."""
+        return fitted_together(self, lambda fresh: fresh._fit(X))
+
+    def _fit(self, X: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
-        self._declare(X)
-        engine = ArrayEngine(validated(self, X))
-        inquiry = Inquiry.of_records(
-            engine, budget, ledger=self.ledger, random_state=self.random_state, **self._manner()
-        )
-        return self._learned(inquiry, engine.names)
+        payer = X.account(self.ledger) if isinstance(X, Records) else self.ledger
+        found = encoded(X, "none") if isinstance(X, Records) else None
+        rows = X if found is None else found.rows
+        self.encoder_ = None if found is None else found.encoder
+        self._declare(rows)
+        engine = engine_of_arrays(validated(self, rows))
+        inquiry = Inquiry.of_records(engine, budget, ledger=payer, random_state=self.random_state, **self._manner())
+        self._learned(inquiry, engine.names)
 
     def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
         """Learn from an oracle over any table, whose ledger pays; `features` are all columns but a label."""
+        return fitted_together(self, lambda fresh: fresh._learn(oracle, features))
+
+    def _learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         self._declare(None)
         inquiry = Inquiry.of_oracle(
@@ -67,7 +78,7 @@ class UnlabelledLearner(BaseEstimator, ABC):  # type: ignore[misc]
         names = others if features is None else tuple(features)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
-        return self._learned(inquiry, names)
+        self._learned(inquiry, names)
 
     def preview(self, n: int, features: int | Sequence[str]) -> tuple[Plan, ...]:
         """Return what `fit` on n records will ask, round by round: how many numbers, how good, at what cost.
@@ -79,13 +90,12 @@ class UnlabelledLearner(BaseEstimator, ABC):  # type: ignore[misc]
         names = tuple(f"x{j}" for j in range(features)) if isinstance(features, int) else tuple(features)
         return planned(self._rounds(n, names), n, budget, _CONFIDENCE)
 
-    def _learned(self, inquiry: Inquiry, names: tuple[str, ...]) -> Self:
+    def _learned(self, inquiry: Inquiry, names: tuple[str, ...]) -> None:
         rounds = self._rounds(inquiry.n, names)
         inquiry.check(rounds[0].queries)
         inquiry.run(rounds, lambda: self._study(inquiry, names))
         self.release_ = inquiry.learned(*self._assumptions())
         self.plans_ = self.release_.plans
-        return self
 
     def _manner(self) -> dict[str, Any]:
         return {"name": type(self).__name__, "confidence": _CONFIDENCE}

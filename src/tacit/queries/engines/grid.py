@@ -9,9 +9,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, final
 
-from tacit.queries.engine import steps_for
+from tacit.queries.engines.engine import steps_for
 
-__all__ = ["Grid", "factor_steps", "rounded", "row_shift"]
+__all__ = ["TINY", "Grid", "factor_steps", "rounded", "row_shift"]
+
+TINY = 1e-140
+"""What is nearer to 0 counts as 0 before it is squared: no engine may fail over it."""
 
 
 @final

@@ -1,0 +1,44 @@
+"""Drafts of schemas: what a catalogue says about a table, as TOML with the rest left for a person to fill in."""
+
+from tacit.data.sources.opening import stored_columns
+from tacit.data.stored import Stored
+from tacit.data.toml import key_of
+
+__all__ = ["draft"]
+
+_HEAD = """\
+# A draft: complete it from the codebook, never by looking at the records. Whatever you write here is public.
+# Each column has one kind:
+#   number     low, high: the range by meaning; log = true for amounts that span orders of magnitude; missing = a value
+#   category   levels = ["A", "B"]; other = "B" takes in everything else
+#   ordinal    levels in their order; missing = a level
+#   flag       false = ["no"], true = ["yes"]; missing = true or false
+#   moment     low = "2015-01-01", high = "2024-12-31"; missing = a date
+#   key        an id: never coded, may fix the part that a record is in
+#   ignored    not used
+# Text is compared without blanks at its ends. Name the column to predict:
+# target = "..."
+"""
+
+_BODIES = {
+    "truth": 'kind = "flag"',
+    "whole": 'kind = "number"        # or "category", "ordinal", "key"\n#low =\n#high =',
+    "real": 'kind = "number"\n#low =\n#high =',
+    "decimal": 'kind = "number"\n#low =\n#high =',
+    "text": 'kind = "category"      # or "ordinal", "flag", "key"\n#levels = [""]',
+    "day": 'kind = "moment"\n#low = "2000-01-01"\n#high = "2024-12-31"',
+    "moment": 'kind = "moment"\n#low = "2000-01-01"\n#high = "2024-12-31"',
+    "cells": "#kind =",
+    "lines": "#kind =",
+    "other": 'kind = "ignored"       # tacit does not read this type',
+}
+
+
+def draft(source: object) -> str:
+    """Write a schema for a person to complete; nothing but names and stored types is looked at."""
+    return "\n".join([_HEAD, *(_table(name, stored) for name, stored in stored_columns(source).items())])
+
+
+def _table(name: str, stored: Stored) -> str:
+    words = "text in a CSV file" if stored.kind == "lines" else stored.words
+    return f"[columns.{key_of(name)}]        # stored as {words}\n{_BODIES[stored.kind]}\n"

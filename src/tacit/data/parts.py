@@ -1,0 +1,50 @@
+"""Parts of a table that are fixed before any record is looked at: by place, or by a key that belongs to the record.
+
+A public permutation of the whole numbers below a prime scatters places and keys; a part is the records whose number
+falls into one of some intervals. Which part a record is in depends on its place or its key and on nothing else of
+it, so training on one part and judging on another composes in parallel.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.data.values import KEYS
+
+__all__ = ["Fixed", "Slice", "scattered", "scattered_sql"]
+
+Fixed = Literal["index", "key"]
+# The prime `KEYS` over the golden ratio: multiples of it are spread evenly, consecutive ones far apart, and the product
+# of two numbers below the prime still fits into 64 bits.
+_SPREAD = 1_327_217_885
+
+
+@final
+@dataclass(frozen=True)
+class Slice:
+    """The records whose scattered number lies in [low, high); `by` says what the number is made from."""
+
+    by: Fixed
+    low: int
+    high: int
+
+    def chosen(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which of the records, given their places or keys, belong to the part."""
+        found = scattered(numbers)
+        return np.asarray((found >= self.low) & (found < self.high))
+
+    def sql(self, number: str) -> str:
+        """Print the same for an engine."""
+        return f"{scattered_sql(number)} >= {self.low} AND {scattered_sql(number)} < {self.high}"
+
+
+def scattered(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return where the permutation takes places or keys."""
+    return np.asarray((numbers % KEYS) * _SPREAD % KEYS)
+
+
+def scattered_sql(number: str) -> str:
+    """Print the same for an engine; keys are below the prime already."""
+    return f"(CAST({number} % {KEYS} AS BIGINT) * {_SPREAD} % {KEYS})"

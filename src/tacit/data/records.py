@@ -1,0 +1,207 @@
+"""Records: a table and what is publicly declared about it, the one way from storage to any computation."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, final
+
+from tacit.accounting.ledger import Ledger
+from tacit.data.columns import Column, Ignored, Key
+from tacit.data.parts import Fixed, Slice
+from tacit.data.schema import Schema
+from tacit.data.sources.table import Block, Table
+from tacit.data.values import KEYS
+from tacit.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from tacit.data.mismatches import Mismatches
+
+__all__ = ["Records"]
+
+
+@final
+@dataclass(frozen=True)
+class _Share:
+    """One part of a split: its name, its interval, and the names of all parts of that split."""
+
+    name: str
+    interval: Slice
+    parts: tuple[str, ...]
+    title: str
+
+
+@final
+class Records:
+    """A table and what is publicly declared about it: its schema, and perhaps a key.
+
+    `source` is where the records are: arrays `(X, y)` or a 2-D array in the order of the schema, a dict of columns, a
+    pandas, polars or Arrow table, the path of a CSV or Parquet file or of a folder of them, `(address, table)` of a
+    database (the address in the form that a `Ledger` takes), an Ibis table of DuckDB, PostgreSQL or Spark, or a Spark
+    data frame.
+
+    Guarantee: every declared column is read by a total function of that record alone into a bounded float, a whole
+    number or a truth value, the same bits from every source; columns that are not declared do not exist. Nothing that
+    is computed from Records fails, warns or stops because of a value in them.
+    Assumes: the schema was declared without a look at the records; their number, the names and the stored types of
+    the columns are public. Opening is the custodian's act, before any budget: a file that cannot be read is refused
+    then, with its place and never its content.
+    Reference: docs/guarantees.md, "Records"; tacit/queries/oracle.md, "Cleaning".
+
+    `key` names a Key column that belongs to the record for good: it fixes the part that a record is in. `name` names
+    these records, in this order, for good, so that answers about them are recognised after a restart.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        schema: Schema,
+        *,
+        unit: str | None = None,
+        key: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(schema, Schema):
+            raise InvalidParameter(
+                f"schema must be a tacit.Schema, got {type(schema).__name__}. Schema.draft(source) begins one."
+            )
+        if unit is not None:
+            raise InvalidParameter(
+                "unit must be None: each record is protected by itself; persons are not yet offered."
+            )
+        if name is not None and (not isinstance(name, str) or not name):
+            raise InvalidParameter(f"name must be a text that names these records for good, got {type(name).__name__}.")
+        keys = [each for each, column in schema.columns.items() if isinstance(column, Key)]
+        if key is not None and key not in keys:
+            raise InvalidParameter(f"key must name a column that the schema declares as a Key ({keys!r}), got {key!r}.")
+        self._schema, self._key, self._name = schema, key, name
+        self._table = opened(source, schema, name)
+        self._share: _Share | None = None
+        self._size: int | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared."""
+        return self._schema
+
+    @property
+    def table(self) -> Table:
+        """Where the records are, behind the cleaning step."""
+        return self._table
+
+    @property
+    def key(self) -> str | None:
+        """The column that fixes a record's part."""
+        return self._key
+
+    @property
+    def n(self) -> int:
+        """The number of records: public."""
+        if self._size is None:
+            self._size = self._table.size(self.part, self._key)
+        return self._size
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def part(self) -> Slice | None:
+        """Which part of the table these records are; None for all of it."""
+        return None if self._share is None else self._share.interval
+
+    @property
+    def identity(self) -> str:
+        """A text that is the same only for the same records, cleaned in the same way."""
+        share = "" if self._share is None else f" part {self._share.interval}"
+        return f"{self._table.identity}{share} under {self._schema.to_toml()}"
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The declared columns that can be asked about: neither ignored nor keys."""
+        return {name: column for name, column in self._schema.columns.items() if not isinstance(column, Ignored | Key)}
+
+    def split(self, *shares: float, by: Fixed = "index", names: Sequence[str] | None = None) -> "tuple[Records, ...]":
+        """Cut the records into parts, fixed by their place or by the key; the default is 0.8 and 0.2.
+
+        Guarantee: what is charged to a ledger for different parts composes in parallel: together they cost the largest.
+        Assumes: places do not depend on values (`by="index"`), or keys belong to their records for good (`by="key"`).
+        Reference: parallel composition, tacit/accounting/ledger.md.
+        """
+        cut = shares or (0.8, 0.2)
+        if by not in ("index", "key"):
+            raise InvalidParameter(f'by must be "index" or "key", got {by!r}.')
+        if by == "key" and self._key is None:
+            raise InvalidParameter('by="key" needs a key: Records(..., key="the column declared as a Key").')
+        if by == "index" and not self._table.ordered:
+            raise InvalidParameter('rows of a database have no fixed place: split them by="key".')
+        if self._share is not None:
+            raise InvalidParameter(
+                "these records are a part already. Split the whole table into all the parts at once."
+            )
+        if any(isinstance(share, bool) or not isinstance(share, int | float) or not share > 0 for share in cut):
+            raise InvalidParameter(f"shares must be positive numbers, got {shares!r}.")
+        if abs(sum(cut) - 1.0) > 1e-9 or len(cut) < 2:
+            raise InvalidParameter(f"shares must be two or more numbers that add up to 1, got {shares!r}.")
+        labels = tuple(names) if names is not None else _default_names(len(cut))
+        if len(set(labels)) != len(cut):
+            raise InvalidParameter(f"names must name the {len(cut)} parts differently, got {labels!r}.")
+        ends = [0, *(round(KEYS * sum(cut[: place + 1])) for place in range(len(cut) - 1)), KEYS]
+        title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {_digest(self._table.identity)}"
+        parts = tuple(
+            self._as(_Share(label, Slice(by, low, high), labels, title))
+            for label, low, high in zip(labels, ends, ends[1:], strict=False)
+        )
+        if any(part.n == 0 for part in parts):
+            raise InvalidParameter(f"every part needs at least one record, got {[part.n for part in parts]!r} of them.")
+        return parts
+
+    def account(self, ledger: Ledger | None) -> Ledger | None:
+        """Return the account that pays for what is asked about these records: for a part, that part's own."""
+        if ledger is None or self._share is None:
+            return ledger
+        share = self._share
+        return ledger.partition(share.title, list(share.parts), fixed_by=share.interval.by)[share.name]
+
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
+        """Yield the cleaned cells of some declared columns, in blocks of bounded size."""
+        wanted = tuple(self.columns if names is None else names)
+        for name in wanted:
+            if name not in self._table.columns:
+                raise InvalidParameter(f"there is no declared column {name!r}.")
+        return self._table.blocks(wanted, self.part, self._key)
+
+    def mismatches(
+        self, *, epsilon: float, delta: float = 0.0, ledger: Ledger | None = None, random_state: object = None
+    ) -> "Mismatches":
+        """Release, for one charge, how many values of each column were missing or undeclared; warn above 5 %.
+
+        Guarantee: (epsilon, delta)-private.
+        Assumes: replace-one neighbours; n and the schema are public.
+        Reference: `tacit.data.mismatches.mismatches`.
+        """
+        from tacit.data.mismatches import mismatches
+
+        return mismatches(self, epsilon=epsilon, delta=delta, ledger=ledger, random_state=random_state)
+
+    def _as(self, share: _Share) -> Self:
+        part = object.__new__(type(self))
+        part.__dict__.update(vars(self) | {"_share": share, "_size": None})
+        return part
+
+    def __repr__(self) -> str:
+        where = "" if self._share is None else f", part={self._share.name!r}"
+        return f"Records(n={self.n}, columns={len(self.columns)}{where})"
+
+
+def opened(source: Any, schema: Schema, name: str | None) -> Table:
+    """Open a source; see `Records` for what it may be."""
+    from tacit.data.sources.opening import open_table
+
+    return open_table(source, schema, name)
+
+
+def _default_names(count: int) -> tuple[str, ...]:
+    return ("train", "test") if count == 2 else tuple(f"part {number + 1}" for number in range(count))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

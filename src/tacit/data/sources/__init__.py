@@ -1,0 +1,1 @@
+"""Where records are: in memory, in files, in a database, on a cluster. Each source gives cleaned cells only."""

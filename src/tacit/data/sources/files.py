@@ -1,0 +1,240 @@
+"""Records in CSV or Parquet files, read by a DuckDB of this process without loading them.
+
+Names are names: a bracket or a star in one is a letter like any other. Files are listed once; each is one file, reached
+once; and at every scan they must be those that were opened. How a CSV file is written is fixed by its ending, never
+guessed from its lines: commas for .csv, tabs for .tsv, the first line with the names, everything else text.
+"""
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from tacit.data.columns import Column
+from tacit.data.dialects import DuckDB
+from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
+from tacit.data.sources.sql import SQLTable
+from tacit.data.stored import Stored
+from tacit.errors import InvalidParameter
+
+__all__ = ["FileTable", "is_file_name", "listed", "stored_in"]
+
+_PARQUET = (".parquet", ".pq")
+_LINES = {".csv": ",", ".tsv": "\t"}
+_LONGEST_LINE = 16 * 2**20
+
+
+@final
+class FileTable(SQLTable):
+    """A file, or all files in a folder; the fields of CSV files are text until their columns are declared."""
+
+    dialect = DuckDB()
+    ordered = True
+
+    def __init__(self, path: Path, columns: Mapping[str, Column], name: str | None) -> None:
+        self._files = listed(path)
+        self._states = [_state(file) for file in self._files]
+        self.relation = _relation(self._files)
+        self._prepare(_stored(self._files, self.connection), columns, name or repr(self._states))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse files that were written anew, moved or replaced since they were opened."""
+        if [_state(file) for file in self._files] != self._states:
+            raise InvalidParameter(
+                "the files are not those that were opened: one was written, moved or replaced meanwhile. Open the "
+                "records anew, from files that nobody writes to."
+            )
+
+    def _connect(self) -> Any:
+        return _duckdb()
+
+    def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
+        # A cursor of one's own: several threads may ask at the same time.
+        found: list[tuple[Any, ...]] = connection.cursor().execute(sql).fetchall()
+        self.check()
+        return found
+
+    def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
+        yield from arrow_blocks(connection.cursor(), sql)
+
+    def _unreadable(self, failure: str) -> str:
+        place = next((found for file in self._files if (found := _first_fault(file)) is not None), None)
+        where = "" if place is None else f" {place}."
+        return f"the files cannot be read ({failure}).{where} What is there is not shown, as it may be a record."
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a text names files rather than a database."""
+    return "://" not in name
+
+
+def listed(path: Path) -> tuple[Path, ...]:
+    """List the files at a path, each once."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file() and _kind(file) is not None)
+        visible = [
+            file for file in files if not any(part.startswith((".", "_")) for part in file.parts[len(path.parts) :])
+        ]
+        found = tuple(visible)
+    else:
+        found = (path,) if path.is_file() else ()
+    if not found:
+        raise InvalidParameter(f"there are no .parquet, .csv or .tsv files at {str(path)!r}.")
+    kinds = {_kind(file) for file in found}
+    if len(kinds) > 1 or None in kinds:
+        raise InvalidParameter(
+            f"the files of one table must be all .parquet, all .csv or all .tsv, got others at {str(path)!r}."
+        )
+    seen: dict[tuple[int, int], Path] = {}
+    for file in found:
+        status = file.stat()
+        if (other := seen.setdefault((status.st_dev, status.st_ino), file)) != file:
+            raise InvalidParameter(
+                f"{str(other)!r} and {str(file)!r} are one file: its records would count twice. Remove the link."
+            )
+    return found
+
+
+def stored_in(path: Path) -> Mapping[str, Stored]:
+    """Return the stored types of the files at a path; no record is read."""
+    return _stored(listed(path), _duckdb())
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        raise InvalidParameter("files are read with DuckDB: pip install 'tacit[sql]'.") from error
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def _kind(file: Path) -> str | None:
+    """Return how a file is written, by its ending alone."""
+    name = file.name.lower().removesuffix(".gz")
+    if name.endswith(_PARQUET):
+        return "parquet" if name == file.name.lower() else None
+    return next((ending for ending in _LINES if name.endswith(ending)), None)
+
+
+def _state(file: Path) -> tuple[str, int, int, int, int]:
+    try:
+        status = file.stat()
+    except OSError:
+        return str(file), 0, 0, 0, 0
+    return str(file.resolve()), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _relation(files: Sequence[Path]) -> str:
+    quote = DuckDB().literal
+    names = ", ".join(quote(_literal_name(str(file.resolve()))) for file in files)
+    if _kind(files[0]) == "parquet":
+        return (
+            f"read_parquet([{names}], hive_partitioning = false, union_by_name = false, filename = false, "
+            "can_have_nan = true)"
+        )
+    header = _header(files[0])
+    columns = ", ".join(f"{quote(name)}: 'VARCHAR'" for name in header)
+    return (
+        f"read_csv([{names}], auto_detect = false, header = true, columns = {{{columns}}}, "
+        f"delim = {quote(_LINES[str(_kind(files[0]))])}, quote = '\"', escape = '\"', nullstr = '', "
+        f"strict_mode = true, hive_partitioning = false, filename = false, max_line_size = {_LONGEST_LINE}, "
+        "encoding = 'utf-8')"
+    )
+
+
+def _literal_name(name: str) -> str:
+    """Return a name in which nothing is a pattern."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _stored(files: Sequence[Path], connection: Any) -> Mapping[str, Stored]:
+    """Return the stored types, the same in all files."""
+    if _kind(files[0]) == "parquet":
+        _check_alike(files)
+        return stored_types(connection, _relation(files))
+    header = _header(files[0])
+    for file in files[1:]:
+        if _header(file) != header:
+            raise InvalidParameter(f"all files of one table must have the same first line, but {str(file)!r} differs.")
+    return dict.fromkeys(header, Stored("lines"))
+
+
+def _check_alike(files: Sequence[Path]) -> None:
+    """Refuse Parquet files of different columns or types: a conversion could fail on a record."""
+    import pyarrow.parquet as pq
+
+    schemas = []
+    for file in files:
+        try:
+            schemas.append(pq.read_schema(str(file)).remove_metadata())
+        except Exception:
+            schemas.append(None)
+        if schemas[-1] is None:
+            raise InvalidParameter(f"{str(file)!r} is not a Parquet file that can be read.")
+        if not schemas[-1].equals(schemas[0]):
+            raise InvalidParameter(
+                "the Parquet files of one table must have the same columns of the same types, but "
+                f"{str(file)!r} differs from {str(files[0])!r}."
+            )
+        _check_names(schemas[-1].names, file)
+
+
+def _header(file: Path) -> list[str]:
+    """Return the names in the first line of a CSV file."""
+    names: list[str] | None = None
+    try:
+        with _text(file, "utf-8-sig", "surrogateescape") as lines:
+            names = next(csv.reader(lines, delimiter=_LINES[str(_kind(file))]), [])
+            "".join(names).encode()
+    except (OSError, ValueError, csv.Error, EOFError):
+        names = None
+        # The refusal is raised below, without a context that could quote a line.
+    if names is None:
+        raise InvalidParameter(f"the first line of {str(file)!r} cannot be read as text.")
+    if not names or not all(names):
+        raise InvalidParameter(f"the first line of {str(file)!r} must name every column.")
+    _check_names(names, file)
+    return names
+
+
+def _check_names(names: Sequence[str], file: Path) -> None:
+    """Refuse names that DuckDB takes for the same: it would give one of the columns another name."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.casefold() in seen:
+            raise InvalidParameter(
+                f"{str(file)!r} has columns {seen[name.casefold()]!r} and {name!r}, which differ in case at most. "
+                "Rename one."
+            )
+        seen[name.casefold()] = name
+
+
+def _text(file: Path, encoding: str, errors: str = "strict") -> Any:
+    opener = gzip.open if file.name.lower().endswith(".gz") else open
+    return opener(file, "rt", encoding=encoding, errors=errors, newline="")
+
+
+def _first_fault(file: Path) -> str | None:
+    """Say where the first fault of a CSV file is, as a person would look for it; never what is there."""
+    kind = _kind(file)
+    if kind == "parquet":
+        return None
+    number = 1
+    try:
+        with _text(file, "utf-8-sig") as lines:
+            reader = csv.reader(lines, delimiter=_LINES[str(kind)], strict=True)
+            width = len(next(reader, []))
+            for row in reader:
+                number = reader.line_num
+                if row and len(row) != width:
+                    return f"Line {number} of {str(file)!r} has {len(row)} fields, the first line {width}"
+    except UnicodeDecodeError:
+        return f"{str(file)!r} is not UTF-8 text, shortly after line {number}"
+    except (csv.Error, OSError, EOFError):
+        return f"{str(file)!r} has quotes that do not match, shortly after line {number}"
+    return None

@@ -1,0 +1,110 @@
+"""Which source reads what."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.data.columns import Column
+from tacit.data.frames import Cells, read_table
+from tacit.data.schema import Schema
+from tacit.data.sources.files import FileTable, stored_in
+from tacit.data.sources.memory import MemoryTable
+from tacit.data.sources.table import Table
+from tacit.data.stored import Stored
+from tacit.errors import InvalidParameter
+from tacit.noise import unique_name
+
+__all__ = ["open_table", "stored_columns"]
+
+
+def open_table(source: Any, schema: Schema, name: str | None) -> Table:
+    """Open a source behind the cleaning step of a schema."""
+    columns = schema.columns
+    if isinstance(source, str | Path):
+        return FileTable(_path(source), columns, name)
+    if _is_address(source):
+        return _from_database(source[0], source[1], columns, name)
+    if _is_ibis(source):
+        from tacit.data.sources.live import from_ibis
+
+        return from_ibis(source, columns, name)
+    if type(source).__module__.startswith("pyspark."):
+        from tacit.data.sources.live import from_spark
+
+        return from_spark(source, columns, name)
+    cells = _arrays(source[0], source[1], schema) if _is_arrays(source) else read_table(source, schema.inputs)
+    return _in_memory(cells, columns, name)
+
+
+def stored_columns(source: Any) -> Mapping[str, Stored]:
+    """Return the names and stored types of a source's columns: facts of its catalogue, never of a record."""
+    if isinstance(source, str | Path):
+        return stored_in(_path(source))
+    if _is_address(source) and source[0].startswith("sqlite:"):
+        return {name: stored for name, (_, stored) in _sqlite(*source).items()}
+    if _is_address(source) or _is_ibis(source) or type(source).__module__.startswith("pyspark."):
+        from tacit.data.sources.live import described
+
+        return described(source)
+    if _is_arrays(source) or isinstance(source, np.ndarray):
+        X = source[0] if isinstance(source, tuple) else source
+        names = [f"x{place}" for place in range(np.shape(X)[1])] + (["y"] if isinstance(source, tuple) else [])
+        return dict.fromkeys(names, Stored("cells"))
+    return {name: stored for name, (_, stored) in read_table(source, ()).items()}
+
+
+def _in_memory(cells: Cells, columns: Mapping[str, Column], name: str | None) -> MemoryTable:
+    return MemoryTable(
+        {each: values for each, (values, _) in cells.items()},
+        {each: stored for each, (_, stored) in cells.items()},
+        columns,
+        name or unique_name(),
+    )
+
+
+def _arrays(X: Any, y: Any, schema: Schema) -> Cells:
+    """Read features and targets that stand beside each other."""
+    if schema.target is None:
+        raise InvalidParameter("(X, y) needs a schema that says which column y is: Schema(columns, target=...).")
+    return {**read_table(X, schema.inputs), **read_table({schema.target: y}, ())}
+
+
+def _from_database(address: str, table: str, columns: Mapping[str, Column], name: str | None) -> Table:
+    if address.split(":")[0].split("+")[0] == "postgresql":
+        from tacit.data.sources.live import PostgreSQLTable
+
+        return PostgreSQLTable(address, table, columns, name)
+    if address.startswith("sqlite:"):
+        return _in_memory(_sqlite(address, table), columns, name)
+    raise InvalidParameter(
+        "a database's address begins with sqlite:/// or postgresql://, got another. Other databases can be read "
+        "through Ibis, or from files."
+    )
+
+
+def _sqlite(address: str, table: str) -> Cells:
+    from tacit.data.sources.sqlite import read_sqlite
+
+    return read_sqlite(address, table)
+
+
+def _path(source: str | Path) -> Path:
+    if "://" in str(source) or str(source).startswith("sqlite:"):
+        raise InvalidParameter(
+            "a database is opened by its address and the name of a table: Records((address, table), schema)."
+        )
+    return Path(source)
+
+
+def _is_address(source: object) -> bool:
+    return isinstance(source, tuple) and len(source) == 2 and all(isinstance(each, str) for each in source)
+
+
+def _is_arrays(source: object) -> bool:
+    return isinstance(source, tuple) and len(source) == 2
+
+
+def _is_ibis(source: object) -> bool:
+    return type(source).__module__.split(".")[0] == "ibis"

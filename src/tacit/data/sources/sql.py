@@ -1,0 +1,190 @@
+"""Records behind an engine of SQL: one subquery cleans them, and everything else is asked of that."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.data.columns import Column, Ignored, Moment, Number
+from tacit.data.dialects import Dialect
+from tacit.data.parts import Slice
+from tacit.data.sources.table import Block, Table
+from tacit.data.stored import Stored, check_declared
+from tacit.errors import InvalidParameter, QueryFailed
+
+__all__ = ["SQLTable"]
+
+INDEX = "tacit_index"
+# Connections that a fork brought along: they belong to the parent, and closing them here would disturb it.
+_INHERITED: list[Any] = []
+
+
+class SQLTable(Table):
+    """A relation of an engine, and how to ask it.
+
+    Assumes: reading the relation itself cannot fail because of a record that came after it was opened, as a view that
+    divides by a column could. All records are read once, cleaned, when it is opened.
+    """
+
+    dialect: ClassVar[Dialect]
+    ordered: ClassVar[bool] = False
+    _opened: tuple[int, Any] | None
+    relation: str
+    """What stands behind FROM: the raw records."""
+
+    def _prepare(self, stored: Mapping[str, Stored], columns: Mapping[str, Column], identity: str) -> None:
+        """Check the declarations against the catalogue, then read every record once and count them."""
+        self.stored, self.identity = dict(stored), identity
+        self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
+        _refuse_alike(self.stored, self.columns)
+        check_declared(self.columns, self.stored)
+        checked = [f"max({self.dialect.quoted(name)})" for name in self.columns]
+        wanted = self.cleaned(tuple(self.columns), None, None)
+        found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {wanted}", "opened")
+        self.n = int(found[0][0])
+        if not self.n:
+            raise InvalidParameter("a table needs at least one record, got 0.")
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Open the relation in this process, or refuse."""
+
+    @abstractmethod
+    def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows that a statement gives."""
+
+    @abstractmethod
+    def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
+        """Yield the columns of a statement's rows, a block at a time."""
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement over cleaned records; a failure says nothing but its type."""
+        return self._rows(sql, "read")
+
+    def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
+        """Stream the cleaned cells."""
+        self.check()
+        count = 0
+        failure: str | None = None
+        statement = f"SELECT {', '.join(map(self.dialect.quoted, names))} FROM {self.cleaned(names, part, key)}"
+        stream: Iterator[Sequence[Any]] = iter(())
+        try:
+            stream = self._stream(self.connection, statement)
+        except Exception as error:
+            failure = type(error).__name__
+        while failure is None:
+            try:
+                columns = next(stream, None)
+            except Exception as error:
+                failure = type(error).__name__
+                break
+            if columns is None:
+                break
+            block = {name: self._typed(name, cells) for name, cells in zip(names, columns, strict=True)}
+            count += len(next(iter(block.values())))
+            yield block
+        if failure is not None:
+            raise QueryFailed(_withheld("read", failure))
+        self.check()
+        if part is None and count != self.n:
+            raise InvalidParameter(f"the table no longer has the {self.n} records that it was opened with.")
+
+    def mismatches(self, part: Slice | None, key: str | None) -> "np.typing.NDArray[np.float64]":
+        """Count the states of every column in one scan."""
+        states = [self._from(self.dialect.state, name) for name in self.columns]
+        sums = [f"sum(CASE WHEN {state} = {each} THEN 1 ELSE 0 END)" for state in states for each in (1, 2)]
+        (row,) = self.run(f"SELECT {', '.join(sums)} FROM {self._read(tuple(self.columns), part, key)}")
+        return np.array([float(found or 0) for found in row]).reshape(-1, 2)
+
+    def size(self, part: Slice | None, key: str | None) -> int:
+        """Count the records of a part."""
+        if part is None:
+            return self.n
+        (row,) = self.run(f"SELECT count(*) FROM {self._read((), part, key)}")
+        return int(row[0])
+
+    def cleaned(self, names: Sequence[str], part: Slice | None, key: str | None) -> str:
+        """Print the relation of some columns, cleaned."""
+        wanted = [f"{self._from(self.dialect.clean, name)} AS {self.dialect.quoted(name)}" for name in names]
+        source = self._read(names, part, key)
+        return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}{self.dialect.fence}) AS cleaned"
+
+    def _from(self, printed: Callable[[str, Column, Stored], str], name: str) -> str:
+        return printed(self.dialect.quoted(name), self.columns[name], self.stored[name])
+
+    def _read(self, names: Sequence[str], part: Slice | None, key: str | None) -> str:
+        """Print the relation of what is read off the cells of some columns, of the records of a part."""
+        source = self.relation
+        wanted = [f"{self._read_off(name)} AS {self.dialect.quoted(name)}" for name in names]
+        if part is not None and part.by == "index":
+            source = f"(SELECT *, row_number() OVER () - 1 AS {INDEX} FROM {source}) AS placed"
+        chosen = ""
+        if part is not None:
+            chosen = f" WHERE {part.sql(INDEX if part.by == 'index' else self._read_off(str(key)))}"
+        return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}{chosen}{self.dialect.fence}) AS cells"
+
+    def _read_off(self, name: str) -> str:
+        return self.dialect.read(name, self.columns[name], self.stored[name])
+
+    def _typed(self, name: str, cells: Any) -> Any:
+        kind = np.float64 if isinstance(self.columns[name], Number | Moment) else np.int64
+        return np.asarray(cells, dtype=kind)
+
+    def _rows(self, sql: str, what: str) -> list[tuple[Any, ...]]:
+        try:
+            return self._run(self.connection, sql)
+        except InvalidParameter:
+            raise
+        except Exception as error:
+            failure = type(error).__name__
+            if os.environ.get("TACIT_DEBUG_SQL"):
+                print(sql, error)
+        # Raised out here, so that what the engine said is not even in the exception's context.
+        if what == "opened":
+            raise InvalidParameter(self._unreadable(failure))
+        raise QueryFailed(_withheld(what, failure))
+
+    def _unreadable(self, failure: str) -> str:
+        """Say that the table cannot be opened, and where, as far as that is known; never what is there."""
+        return (
+            f"the table cannot be read ({failure}). What the engine said is withheld, as it may quote records; its own "
+            "log has it."
+        )
+
+    @property
+    def connection(self) -> Any:
+        """The connection of this process."""
+        known = getattr(self, "_opened", None)
+        if known is not None and known[0] == os.getpid():
+            return known[1]
+        _INHERITED.append(known)
+        self._hold(self._connect())
+        assert self._opened is not None
+        return self._opened[1]
+
+    def _hold(self, connection: Any) -> None:
+        """Keep a connection that was made in this process."""
+        self._opened = (os.getpid(), connection)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_opened": None}
+
+
+def _withheld(what: str, failure: str) -> str:
+    return (
+        f"the engine failed ({failure}) when the records were {what}; nothing was answered. Details are withheld, as "
+        "they may quote records: the engine's own log has them."
+    )
+
+
+def _refuse_alike(stored: Mapping[str, Stored], columns: Mapping[str, Column]) -> None:
+    """Refuse names that an engine takes for the same, and names that tacit needs itself."""
+    seen: dict[str, str] = {}
+    for name in stored:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name and {other, name} & columns.keys():
+            raise InvalidParameter(f"columns {other!r} and {name!r} differ in case only. Rename one.")
+    if reserved := [name for name in columns if name.startswith("tacit_")]:
+        raise InvalidParameter(f"columns must not be called tacit_..., got {', '.join(reserved)}. Rename them.")

@@ -1,0 +1,55 @@
+"""What every source of records is: stored types, a number of records, cleaned blocks, and a name for good."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.data.columns import Column
+from tacit.data.parts import Slice
+from tacit.data.stored import Stored
+from tacit.data.values import AnyArray
+
+__all__ = ["BLOCK", "Block", "Table"]
+
+Block = Mapping[str, AnyArray]
+"""Some records, cleaned: an array for each column, all of the same length."""
+
+BLOCK = 65_536
+"""How many records a block has at most."""
+
+
+class Table(ABC):
+    """Records somewhere, behind the cleaning step: nothing but declared columns can be named.
+
+    Whatever can fail because of a value fails in the constructor, before any budget; afterwards only the machine can
+    fail, or a table that is no longer what was opened.
+    """
+
+    n: int
+    """The number of records: public."""
+    stored: Mapping[str, Stored]
+    """What the catalogue says of every column, declared or not: public."""
+    columns: Mapping[str, Column]
+    """The declared columns."""
+    identity: str
+    """A text that names these records, in this order, and no others."""
+    ordered: ClassVar[bool]
+    """Whether records have a place, so that parts can be fixed by index."""
+
+    @abstractmethod
+    def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
+        """Yield the cleaned cells of some columns, a block at a time, in an order that is always the same."""
+
+    @abstractmethod
+    def mismatches(self, part: Slice | None, key: str | None) -> "np.typing.NDArray[np.float64]":
+        """Count, for each declared column, the cells that were missing and those beyond its declaration."""
+
+    @abstractmethod
+    def size(self, part: Slice | None, key: str | None) -> int:
+        """Return how many records a part has."""
+
+    def check(self) -> None:
+        """Refuse a table that is no longer what was opened, as far as that can be told without reading it."""
+        return

@@ -1,0 +1,97 @@
+"""What a catalogue says a column is stored as, and which declarations that contradicts.
+
+A stored type is a fact about the table, not about a record: it is public, and looked at before anything else is. Two
+kinds say nothing about values: `cells` (Python objects, one by one) and `lines` (the fields of a CSV file, all text).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, final
+
+from tacit.data.columns import Column, Ignored, Key, Moment, Number
+from tacit.data.levels import Levelled
+from tacit.errors import InvalidParameter
+
+__all__ = ["Stored", "StoredKind", "check_declared", "nearest_name"]
+
+StoredKind = Literal["truth", "whole", "real", "decimal", "text", "day", "moment", "cells", "lines", "other"]
+
+_UNTYPED: tuple[StoredKind, ...] = ("cells", "lines")
+_NUMBERS: tuple[StoredKind, ...] = ("whole", "real", "decimal", *_UNTYPED)
+_LEVELS: tuple[StoredKind, ...] = ("text", "whole", "truth", *_UNTYPED)
+_MOMENTS: tuple[StoredKind, ...] = ("day", "moment", *_UNTYPED)
+_KEYS: tuple[StoredKind, ...] = ("whole", "text", *_UNTYPED)
+
+_WORDS: Mapping[StoredKind, str] = {
+    "truth": "truth values",
+    "whole": "whole numbers",
+    "real": "floating-point numbers",
+    "decimal": "decimal numbers",
+    "text": "text",
+    "day": "dates",
+    "moment": "dates with times",
+    "cells": "Python objects",
+    "lines": "lines of text",
+    "other": "a type that tacit does not read",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Stored:
+    """A stored type: its kind, what the catalogue calls it, and how many digits a decimal has."""
+
+    kind: StoredKind
+    name: str = ""
+    digits: int = 0
+
+    @property
+    def words(self) -> str:
+        """The type in words, for messages and drafts."""
+        return _WORDS[self.kind] + (f" ({self.name})" if self.name else "")
+
+
+def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) -> None:
+    """Refuse declared columns that are not there, or that are stored as something else; no record is looked at."""
+    for name, column in columns.items():
+        if isinstance(column, Ignored):
+            continue
+        if name not in stored:
+            near = nearest_name(name, stored)
+            raise InvalidParameter(
+                f"the schema declares a column {name!r} that the table does not have"
+                + (f"; did you mean {near!r}? " if near else ". ")
+                + "Declare the columns by the names that the table gives them, or leave this one out."
+            )
+        wanted, advice = _accepted(column)
+        if stored[name].kind not in wanted:
+            raise InvalidParameter(
+                f"column {name!r} is declared as {_article(type(column).__name__)}, but stored as "
+                f"{stored[name].words}. {advice}"
+            )
+
+
+def nearest_name(name: str, names: Mapping[str, object]) -> str | None:
+    """Return the name that is spelled most like another, if any is."""
+    from difflib import get_close_matches
+
+    folded = {each.strip().casefold(): each for each in names}
+    close = get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
+
+
+def _accepted(column: Column) -> tuple[tuple[StoredKind, ...], str]:
+    """Return which stored kinds a declaration can be about, and what to do about another."""
+    if isinstance(column, Number):
+        return _NUMBERS, "Declare levels for text (Category), ends for dates (Moment), words for truth values (Flag)."
+    if isinstance(column, Levelled):
+        return _LEVELS, "Declare bounds for numbers (Number), or convert the column to whole numbers or text."
+    if isinstance(column, Moment):
+        return _MOMENTS, "A Moment needs dates or times: convert the column, or declare it as what it is stored as."
+    if isinstance(column, Key):
+        return _KEYS, "A Key needs whole numbers or text."
+    return (), "Declare it as a Number, Category, Ordinal, Flag, Moment, Key or Ignored."
+
+
+def _article(word: str) -> str:
+    return f"an {word}" if word[0] in "AEIO" else f"a {word}"

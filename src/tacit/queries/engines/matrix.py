@@ -1,0 +1,109 @@
+"""Cells of arrays: a matrix of features, dense or sparse, and a column of labels, as learners have them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.columns import SMALLEST, Number
+from tacit.errors import InvalidParameter
+from tacit.noise import unique_name
+from tacit.queries.engines.memory import MemoryEngine
+
+__all__ = ["Matrix", "engine_of_arrays"]
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Matrix:
+    """Rows of features, kept as they are, and labels beside them."""
+
+    rows: Any
+    names: tuple[str, ...]
+    label: str | None
+    marks: Floats | None
+
+    def chosen(self, rows: Any) -> "Matrix":
+        """Return the cells of some records."""
+        kept = self.rows.tocsr() if sparse.issparse(self.rows) else self.rows
+        return replace(self, rows=kept[rows], marks=None if self.marks is None else self.marks[rows])
+
+    def column(self, name: str) -> Any:
+        """Return the cells of a column."""
+        if name == self.label:
+            return self.marks
+        place = self.names.index(name)
+        return self.rows[:, [place]].toarray()[:, 0] if sparse.issparse(self.rows) else self.rows[:, place]
+
+    def matrix(self, names: tuple[str, ...]) -> Any:
+        """Return some columns side by side."""
+        if self.label in names:
+            return None
+        places = [self.names.index(name) for name in names]
+        return self.rows if places == list(range(self.rows.shape[1])) else self.rows[:, places]
+
+
+def engine_of_arrays(
+    X: Any,
+    y: Any = None,
+    *,
+    low: float = -1e30,
+    high: float = 1e30,
+    names: Sequence[str] | None = None,
+    label: str = "y",
+    labels: tuple[Any, Any] = (-1, 1),
+    identity: str | None = None,
+) -> MemoryEngine:
+    """Return the engine for a matrix of finite numbers, clamped to [low, high], and numeric labels.
+
+    Columns are called x0, x1, ... unless named. Whoever calls has read X and y cell by cell already.
+    """
+    rows = _stored(X, low, high) if sparse.issparse(X) else _dense(X, low, high)
+    n, width = rows.shape
+    features = tuple(names) if names is not None else tuple(f"x{place}" for place in range(width))
+    marks = None if y is None else np.asarray(y, dtype=np.float64)
+    if len(features) != width or len({*features, label}) != width + 1:
+        raise InvalidParameter(f"names must name the {width} columns and the label differently.")
+    if marks is not None and marks.shape != (n,):
+        raise InvalidParameter(f"y must have one label for each of the {n} rows, got the shape {marks.shape}.")
+    if not n:
+        raise InvalidParameter("an oracle needs at least one record, got none.")
+    columns = dict.fromkeys(features, Number(low, high))
+    if marks is not None:
+        most = max(1.0, *(abs(float(each)) for each in labels), float(len(labels)))
+        bound = max(most, 2.0**31)
+        columns[label] = Number(-bound, bound)
+    return MemoryEngine(
+        Matrix(rows, features, None if marks is None else label, marks),
+        n,
+        columns,
+        label=None if marks is None else label,
+        labels=labels,
+        identity=identity or unique_name(),
+    )
+
+
+def _dense(X: Any, low: float, high: float) -> Floats:
+    with np.errstate(all="ignore"):
+        rows = np.clip(np.asarray(X, dtype=np.float64), low, high)
+        rows = np.where(np.isnan(rows) | (np.abs(rows) < SMALLEST), 0.0, rows)
+    if rows.ndim != 2:
+        raise InvalidParameter(f"X must be a matrix, got the shape {rows.shape}.")
+    return rows
+
+
+def _stored(X: Any, low: float, high: float) -> Any:
+    """Return a sparse matrix with each cell stored once: cells are clamped where they are stored."""
+    if not low <= 0 <= high:
+        raise InvalidParameter("the bounds of a sparse matrix must have 0 between them: most of its cells are 0.")
+    rows = sparse.csc_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    with np.errstate(all="ignore"):
+        cells = np.clip(rows.data, low, high)
+        rows.data = np.where(np.isnan(cells) | (np.abs(cells) < SMALLEST), 0.0, cells)
+    return rows

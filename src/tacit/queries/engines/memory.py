@@ -1,0 +1,221 @@
+"""Records in memory: columns of cleaned cells, or a matrix of them."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.columns import Column
+from tacit.data.sources.table import Block
+from tacit.queries.engines.engine import Engine, Part, Prepared, steps_for
+from tacit.queries.engines.grid import TINY, Grid, factor_steps, rounded, row_shift
+from tacit.queries.language import Expression
+from tacit.queries.language.evaluate import evaluate
+from tacit.queries.language.names import stands_for
+from tacit.queries.query import Histogram, RowSums, SecondMoments, StatisticalQuery
+
+__all__ = ["Cells", "Columns", "MemoryEngine"]
+
+Floats = NDArray[np.float64]
+_ROWS_AT_ONCE = 16_384
+
+
+class Cells(Protocol):
+    """The cleaned cells of some records."""
+
+    def chosen(self, rows: Any) -> "Cells":
+        """Return those of some records."""
+
+    def column(self, name: str) -> Any:
+        """Return the cells of a column."""
+
+    def matrix(self, names: tuple[str, ...]) -> Any:
+        """Return some columns side by side, perhaps sparse, or None if that is not how they are kept."""
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """Cells kept by column."""
+
+    cells: Block
+
+    def chosen(self, rows: Any) -> "Columns":
+        """Return the cells of some records."""
+        return Columns({name: column[rows] for name, column in self.cells.items()})
+
+    def column(self, name: str) -> Any:
+        """Return the cells of a column."""
+        return self.cells[name]
+
+    def matrix(self, names: tuple[str, ...]) -> Any:
+        """There is none."""
+        return None
+
+
+@final
+class MemoryEngine(Engine):
+    """Cleaned cells in memory, summed by numpy."""
+
+    fixed_by: Literal["index", "key"] = "index"
+
+    def __init__(
+        self,
+        cells: Cells,
+        n: int,
+        columns: Mapping[str, Column],
+        *,
+        label: str | None,
+        labels: tuple[Any, Any],
+        identity: str,
+    ) -> None:
+        self._cells, self.n, self.columns = cells, n, dict(columns)
+        self.label, self.labels, self.identity = label, labels, identity
+
+    def part_size(self, part: Part) -> int:
+        """Return how many of the indices belong to the part."""
+        return len(range(part.number, self.n, part.count))
+
+    def sums(self, queries: Sequence[Prepared], *, flipped: bool = False, part: Part | None = None) -> list[Floats]:
+        """Return each query's sums, in shares."""
+        cells = self._cells if part is None else self._cells.chosen(slice(part.number, None, part.count))
+        size = self.n if part is None else self.part_size(part)
+        some = _Some(cells, size, self.n, self._flipped_label if flipped else None)
+        return [some.sums(prepared) for prepared in queries]
+
+    @property
+    def _flipped_label(self) -> tuple[str, Expression, bool]:
+        assert self.label is not None
+        node = stands_for(self.label, self.columns[self.label])
+        return self.label, self.exchanged(node), node.kind == "level"
+
+
+@final
+@dataclass(frozen=True)
+class _Some:
+    """The cells of some records, n of all being public; perhaps with the labels exchanged."""
+
+    cells: Cells
+    size: int
+    n: int
+    label: tuple[str, Expression, bool] | None
+
+    def sums(self, prepared: Prepared) -> Floats:
+        """Return one query's sums."""
+        match prepared.query:
+            case StatisticalQuery() as query:
+                grid = Grid.over(query.low, query.high, self.n)
+                total = sum(float(_whole(values, grid).sum()) for (values,) in self._evaluated(prepared.columns))
+                return np.array([total / grid.width])
+            case Histogram() as query:
+                return np.bincount(self._places(prepared), minlength=query.size + 1)[: query.size].astype(np.float64)
+            case RowSums() as query:
+                return self._row_sums(query, prepared)
+            case SecondMoments() as query:
+                return self._second_moments(query, prepared)
+        raise TypeError(type(prepared.query).__name__)
+
+    def _evaluated(self, columns: Sequence[Expression]) -> Iterator[list[Floats]]:
+        """Yield the columns' values, some records at a time."""
+        known: dict[str, Any] = {}
+        for start in range(0, self.size, _ROWS_AT_ONCE):
+            rows = slice(start, min(self.size, start + _ROWS_AT_ONCE))
+            found = evaluate(columns, lambda name, rows=rows: self._cells(name, known)[rows])  # type: ignore[misc]
+            yield [np.broadcast_to(np.asarray(each, dtype=np.float64), (rows.stop - start,)) for each in found]
+
+    def _cells(self, name: str, known: dict[str, Any]) -> Any:
+        """Return a column, the label exchanged if need be; what takes work is kept as long as a query needs it."""
+        if name not in known:
+            known[name] = self.cells.column(name)
+            if self.label is not None and name == self.label[0]:
+                (flipped,) = evaluate([self.label[1]], lambda _: known[name])
+                known[name] = np.asarray(flipped, dtype=np.intp) if self.label[2] else flipped
+        return known[name]
+
+    def _places(self, prepared: Prepared) -> NDArray[np.intp]:
+        """Return the number of the level that each record is at, or the number of levels if at none."""
+        return np.concatenate([_places(prepared.levels, values) for values in self._evaluated(prepared.columns)])
+
+    def _row_sums(self, query: RowSums, prepared: Prepared) -> Floats:
+        places = self._places(prepared) if prepared.levels else np.zeros(self.size, dtype=np.intp)
+        counted = np.flatnonzero(places < query.groups)
+        shape = (query.groups, self.size)
+        member = sparse.csr_array((np.ones(len(counted)), (places[counted], counted)), shape=shape)
+        grid, steps = Grid.over(query.low, query.high, self.n), steps_for(self.n)
+        rows = self.cells.matrix(query.features)
+        if sparse.issparse(rows) and query.norm is None and query.low == 0:
+            # A cell that is not stored is 0, which is `low`: it contributes nothing.
+            shares = rows.copy()
+            shares.data = _whole(rows.data, grid)
+            return np.asarray((member @ shares).toarray()).ravel() / grid.width
+        total = np.zeros((query.groups, len(query.features)))
+        for start, block in self._features(rows, prepared):
+            whole = _whole(block, grid) if query.norm is None else _whole_rows(block, query.norm, steps)
+            total += member[:, start : start + len(block)] @ whole
+        return total.ravel() / (grid.width if query.norm is None else 1.0)
+
+    def _second_moments(self, query: SecondMoments, prepared: Prepared) -> Floats:
+        total = np.zeros((len(query.features), len(query.features)))
+        for _, block in self._features(self.cells.matrix(query.features), prepared):
+            whole = _whole_rows(block, query.norm, factor_steps(self.n))
+            total += whole.T @ whole
+        upper = np.triu_indices(len(query.features))
+        return np.asarray(total[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0)))
+
+    def _features(self, rows: Any, prepared: Prepared) -> Iterator[tuple[int, Floats]]:
+        """Yield blocks of features and where they start."""
+        if rows is None:
+            start = 0
+            for columns in self._evaluated(prepared.features):
+                yield start, np.column_stack(columns)
+                start += len(columns[0])
+            return
+        height = max(1, 2**22 // max(1, rows.shape[1]))
+        ordered = rows.tocsr() if sparse.issparse(rows) else rows
+        for start in range(0, rows.shape[0], height):
+            block = ordered[start : start + height]
+            yield start, block.toarray() if sparse.issparse(block) else block
+
+
+def _places(levels: Sequence[tuple[float, ...]], columns: Sequence[Floats]) -> NDArray[np.intp]:
+    """Return the number of the level that each record is at, or the number of levels: column by column."""
+    code = np.zeros(len(columns[0]), dtype=np.intp)
+    known: dict[tuple[float, ...], int] = {(): 0}
+    for depth, cells in enumerate(columns):
+        longer = {prefix: number for number, prefix in enumerate(dict.fromkeys(level[: depth + 1] for level in levels))}
+        values = np.array(sorted({prefix[-1] for prefix in longer}))
+        after = np.full((len(known) + 1, len(values)), len(longer), dtype=np.intp)
+        for prefix, number in longer.items():
+            after[known[prefix[:-1]], np.searchsorted(values, prefix[-1])] = number
+        place = np.minimum(np.searchsorted(values, cells), len(values) - 1)
+        code = np.where(values[place] == cells, after[code, place], len(longer))
+        known = longer
+    return code
+
+
+def _whole(values: Floats, grid: Grid) -> Floats:
+    """Return how far each value lies above the range's lower end, in whole steps."""
+    return np.asarray(rounded(np.clip(values, grid.low, grid.high) - grid.low, grid.shift))
+
+
+def _whole_rows(rows: Floats, norm: float, steps: float) -> Floats:
+    """Return rows of norm at most 1, in whole steps.
+
+    Squares are added one column after the other, so that the length is the same float in every engine.
+    """
+    with np.errstate(all="ignore"):
+        shares = _snapped(rows.T / norm)
+        square = np.zeros(rows.shape[0])
+        for share in shares:
+            square += share * share
+        cells = shares / np.maximum(np.sqrt(square), 1.0)
+    return np.ascontiguousarray(np.asarray(rounded(cells, row_shift(steps))).T)
+
+
+def _snapped(shares: Floats) -> Floats:
+    """Return 0 for what is too small to be squared: no engine may fail over it."""
+    return np.where(np.abs(shares) < TINY, 0.0, shares)

@@ -1,0 +1,116 @@
+"""Which engine asks which records."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit.data.columns import Column, Number
+from tacit.data.frames import read_columns
+from tacit.data.levels import Category, Levelled
+from tacit.data.records import Records
+from tacit.data.schema import Schema
+from tacit.data.sources.memory import MemoryTable
+from tacit.errors import InvalidParameter
+from tacit.queries.engines.engine import Engine
+from tacit.queries.engines.matrix import engine_of_arrays
+from tacit.queries.engines.memory import Columns, MemoryEngine
+from tacit.queries.query import checked_range
+
+__all__ = ["engine_for", "records_of_arrays"]
+
+_NO_LABELS = (-1, 1)
+
+
+def engine_for(
+    table: Any,
+    *,
+    label: str | None = None,
+    labels: tuple[Any, Any] | None = None,
+    bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
+) -> Engine:
+    """Return the engine for records, or for arrays with declared bounds."""
+    if isinstance(table, Engine):
+        return table
+    if not isinstance(table, Records):
+        return _of_arrays(table, bounds, labels)
+    if bounds is not None:
+        raise InvalidParameter("bounds are for arrays without a schema; these records have one.")
+    name = table.schema.target if label is None else label
+    if name is not None and name not in table.columns:
+        raise InvalidParameter(f"label must be one of the declared columns {', '.join(table.columns)}, got {name!r}.")
+    pair = _labels(None if name is None else table.columns[name], labels)
+    if isinstance(table.table, MemoryTable):
+        rows = table.table.rows(table.part, table.key)
+        cells = Columns({each: table.table.cleaned[each] for each in table.columns})
+        chosen = cells if rows is None else cells.chosen(rows)
+        return MemoryEngine(chosen, table.n, table.columns, label=name, labels=pair, identity=table.identity)
+    from tacit.queries.engines.sql import SQLEngine
+
+    return SQLEngine(table, label=name, labels=pair)
+
+
+def records_of_arrays(
+    X: Any, y: Any, bounds: tuple[float, float] | Sequence[tuple[float, float]], labels: tuple[Any, Any]
+) -> Records:
+    """Return arrays as records: features x0, x1, ... within bounds, and a label y."""
+    width = _width(X)
+    pairs = [bounds] * width if np.ndim(bounds) == 1 else list(bounds)
+    if len(pairs) != width:
+        raise InvalidParameter(f"bounds must be a pair (low, high), or one for each of the {width} columns.")
+    columns: dict[str, Column] = {
+        f"x{place}": Number(*checked_range(*pair))  # type: ignore[misc]
+        for place, pair in enumerate(pairs)
+    }
+    if y is None:
+        return Records(X, Schema(columns))
+    return Records((X, y), Schema({**columns, "y": _label_column(labels)}, target="y"))
+
+
+def _of_arrays(table: Any, bounds: Any, labels: tuple[Any, Any] | None) -> Engine:
+    X, y = table if isinstance(table, tuple) and len(table) == 2 else (table, None)
+    if not (sparse.issparse(X) or isinstance(X, np.ndarray | list)):
+        raise InvalidParameter(
+            "an oracle needs Records(source, schema), or arrays (X, y) with bounds=(low, high), got "
+            f"{type(table).__name__}."
+        )
+    if bounds is None:
+        raise InvalidParameter(
+            "bounds is missing: arrays without a schema are clamped to bounds=(low, high), which must not be read off "
+            "the data. Or give Records(source, schema)."
+        )
+    pair = labels or _NO_LABELS
+    if sparse.issparse(X):
+        low, high = checked_range(*bounds)
+        marks = None if y is None else _label_column(pair).clean(read_columns({"y": y}, ["y"], [])[0])[0]
+        return engine_of_arrays(X, marks, low=low, high=high, labels=pair)
+    return engine_for(records_of_arrays(X, y, bounds, pair), labels=labels)
+
+
+def _width(X: Any) -> int:
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2:
+            raise InvalidParameter(f"X must be a matrix, got the shape {X.shape}.")
+        return int(X.shape[1])
+    if not X:
+        raise InvalidParameter("an oracle needs at least one record, got none.")
+    first = X[0]
+    return len(first) if isinstance(first, list | tuple | np.ndarray) else 1
+
+
+def _label_column(labels: tuple[Any, Any]) -> Column:
+    if all(isinstance(each, int | float | np.number) and not isinstance(each, bool) for each in labels):
+        return Number(min(map(float, labels)), max(map(float, labels)))
+    return Category([str(each) for each in labels])
+
+
+def _labels(column: Column | None, labels: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    """Return the two labels, which a column with two levels declares itself."""
+    if labels is not None:
+        if not isinstance(labels, tuple | list) or len(labels) != 2:
+            raise InvalidParameter("labels must be the two labels (negative, positive).")
+        return labels[0], labels[1]
+    if isinstance(column, Levelled) and len(column.classes) == 2:
+        return column.classes[0], column.classes[1]
+    return _NO_LABELS

@@ -1,0 +1,11 @@
+"""The closed language of queries: total operations on the cleaned columns of one record, and finite constants.
+
+A query's function is called once, with names that stand for columns, and gives back an expression. It never sees a
+record, so it cannot mix records, branch on them, fail because of them or change how many there are. The same
+expression is evaluated by numpy (`evaluate`) and printed as SQL (`sql`), and both agree to the last bit.
+"""
+
+from tacit.queries.language.expression import Expression
+from tacit.queries.language.names import Names
+
+__all__ = ["Expression", "Names"]

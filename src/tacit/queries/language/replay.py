@@ -1,0 +1,59 @@
+"""Expressions built again from nothing but their operations: whatever else they say of themselves is not believed.
+
+Ranges keep every engine from failing, so they must follow from the declarations alone. An expression that somebody made
+by hand, or changed, may claim any range and name any column; built again, it has the ranges that its operations have,
+and what is not in the language is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tacit.queries.language.calendar import floor, quotient
+from tacit.queries.language.expression import Expression, choose, constant, inner_first, member, number, refuse, truth
+from tacit.queries.language.names import Names
+
+__all__ = ["replayed"]
+
+
+def replayed(expression: Expression, table: Names) -> Expression:
+    """Return the expression with the same operations, over the columns that a table declares."""
+    built: dict[int, Expression] = {}
+    for node in inner_first([expression]):
+        operands: list[Any] = [built[id(each)] if type(each) is Expression else each for each in node.operands]
+        if node.operation == "column":
+            built[id(node)] = table[operands[0]]
+        elif node.operation in _BUILT:
+            built[id(node)] = _BUILT[node.operation](*operands)
+        else:
+            refuse(f"the operation {node.operation!r}")
+    return built[id(expression)]
+
+
+def _compared(sign: str) -> Callable[[Any, Any], Expression]:
+    return lambda one, other: Expression(sign, (number(one), number(other)), "truth")
+
+
+def _joined(sign: str) -> Callable[[Any, Any], Expression]:
+    return lambda one, other: Expression(sign, (truth(one), truth(other)), "truth")
+
+
+_BUILT: Mapping[str, Callable[..., Expression]] = {
+    "constant": constant,
+    "truth": truth,
+    "one": lambda value: number(truth(value)),
+    "code": lambda column: column.code,
+    "member": member,
+    "+": lambda one, other: number(one) + number(other),
+    "-": lambda one, other: number(one) - number(other),
+    "*": lambda one, other: number(one) * number(other),
+    "snap": number,
+    "abs": lambda value: abs(number(value)),
+    "clip": lambda value, low, high: number(value).clip(low, high),
+    "floor": floor,
+    "quotient": quotient,
+    "choose": lambda condition, yes, no: choose(truth(condition), number(yes), number(no)),
+    "choose truth": lambda condition, yes, no: choose(truth(condition), truth(yes), truth(no)),
+    "not": lambda value: ~truth(value),
+    **{sign: _compared(sign) for sign in ("<", "<=", ">", ">=", "=")},
+    **{sign: _joined(sign) for sign in ("and", "or", "same")},
+}

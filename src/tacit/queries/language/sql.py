@@ -1,0 +1,109 @@
+"""Expressions printed as SQL: float64, int64 and boolean literals, and operators that cannot fail on cleaned cells."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import final
+
+from tacit.data.columns import SMALLEST
+from tacit.data.dialects import Dialect
+from tacit.queries.language.expression import Expression, inner_first
+
+__all__ = ["Printed"]
+
+_TRIVIAL = ("column", "constant", "truth")
+_DEEPEST = 40
+
+
+@final
+class Printed:
+    """Expressions over a relation of cleaned columns; what is needed more than once is computed once, in a layer below.
+
+    `names` gives the column that holds each root. Layers are subqueries: every one has the columns of the one below.
+    """
+
+    def __init__(self, dialect: Dialect, roots: Sequence[Expression], prefix: str = "tacit_v") -> None:
+        self._dialect = dialect
+        nodes = inner_first(roots)
+        uses = Counter(id(each) for node in nodes for each in node.operands if isinstance(each, Expression))
+        uses.update(id(root) for root in roots)
+        self._texts: dict[int, str] = {}
+        self._nodes = nodes
+        levels: dict[int, int] = {}
+        depths: dict[int, int] = {}
+        self._layers: list[list[str]] = []
+        for node in nodes:
+            inner = [each for each in node.operands if isinstance(each, Expression)]
+            level = max((levels[id(each)] for each in inner), default=0)
+            depth = 1 + max((depths[id(each)] for each in inner), default=0)
+            text = self._print(node)
+            if node.operation not in _TRIVIAL and (uses[id(node)] > 1 or depth > _DEEPEST):
+                while len(self._layers) <= level:
+                    self._layers.append([])
+                name = f"{prefix}{len(self._texts)}"
+                self._layers[level].append(f"{text} AS {name}")
+                text, level, depth = name, level + 1, 0
+            self._texts[id(node)], levels[id(node)], depths[id(node)] = text, level, depth
+
+    def text(self, root: Expression) -> str:
+        """Print one of the roots, over `relation`."""
+        return self._texts[id(root)]
+
+    def relation(self, source: str) -> str:
+        """Print the relation with all layers over a source of cleaned columns."""
+        for number, layer in enumerate(self._layers):
+            source = f"(SELECT *, {', '.join(layer)} FROM {source}{self._dialect.fence}) AS layer{number}"
+        return source
+
+    def columns(self) -> tuple[str, ...]:
+        """Name the cleaned columns that are read."""
+        return tuple(dict.fromkeys(node.operands[0] for node in self._nodes if node.operation == "column"))
+
+    def _print(self, node: Expression) -> str:
+        operands = [self._texts[id(each)] if isinstance(each, Expression) else each for each in node.operands]
+        return _PRINTED[node.operation](self._dialect, *operands)
+
+
+def _member(dialect: Dialect, codes: str, places: tuple[int, ...]) -> str:
+    if not places:
+        return "(1 = 0)"
+    if len(places) == 1:
+        return f"({codes} = {places[0]})"
+    if places[-1] - places[0] == len(places) - 1:
+        return f"({codes} >= {places[0]} AND {codes} <= {places[-1]})"
+    return f"({codes} IN ({', '.join(map(str, places))}))"
+
+
+def _snap(dialect: Dialect, value: str) -> str:
+    low, high = dialect.number(-SMALLEST), dialect.number(SMALLEST)
+    return f"(CASE WHEN {value} > {low} AND {value} < {high} THEN {dialect.number(0.0)} ELSE {value} END)"
+
+
+def _clip(dialect: Dialect, value: str, low: float, high: float) -> str:
+    least, most = dialect.number(low), dialect.number(high)
+    return f"(CASE WHEN {value} < {least} THEN {least} WHEN {value} > {most} THEN {most} ELSE {value} END)"
+
+
+def _infix(sign: str) -> Callable[..., str]:
+    return lambda dialect, one, other: f"({one} {sign} {other})"
+
+
+_PRINTED: Mapping[str, Callable[..., str]] = {
+    "column": lambda dialect, name: dialect.quoted(name),
+    "constant": lambda dialect, value: dialect.number(value),
+    "truth": lambda dialect, value: "(1 = 1)" if value else "(1 = 0)",
+    "one": lambda dialect, value: f"(CASE WHEN {value} THEN {dialect.number(1.0)} ELSE {dialect.number(0.0)} END)",
+    "code": lambda dialect, codes: f"CAST({codes} AS {dialect.double})",
+    "member": _member,
+    "abs": lambda dialect, value: f"abs({value})",
+    "floor": lambda dialect, value: f"CAST(floor({value}) AS {dialect.double})",
+    "quotient": lambda dialect, value, by: f"CAST(floor({value} / {dialect.number(by)}) AS {dialect.double})",
+    "snap": _snap,
+    "clip": _clip,
+    "same": _infix("="),
+    "not": lambda dialect, value: f"(NOT {value})",
+    "choose": lambda dialect, test, yes, no: f"(CASE WHEN {test} THEN {yes} ELSE {no} END)",
+    "choose truth": lambda dialect, test, yes, no: f"(CASE WHEN {test} THEN {yes} ELSE {no} END)",
+    **{sign: _infix(sign) for sign in ("+", "-", "*", "<", "<=", ">", ">=", "=")},
+    "and": _infix("AND"),
+    "or": _infix("OR"),
+}

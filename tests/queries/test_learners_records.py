@@ -1,0 +1,263 @@
+"""Learners from `Records`: the same model as from an oracle or from encoded rows, in every place, paid by the part."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.data import Category, Flag, Key, Moment, Number, PublicEncoder, Records, Schema
+from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.queries import StatisticalOracle
+from tacit.queries.conjunction import ConjunctionClassifier
+from tacit.queries.decision_list import DecisionListClassifier
+from tacit.queries.engines.memory import MemoryEngine
+from tacit.queries.kmeans import SQKMeans
+from tacit.queries.naive_bayes import SQNaiveBayes
+from tacit.queries.pca import SQPCA
+from tacit.queries.perceptron import SQPerceptron
+from tacit.queries.tree import SQDecisionTree
+
+SCHEMA = Schema(
+    {
+        "age": Number(0, 100),
+        "income": Number(0, 1e6, log=True, missing=0),
+        "town": Category(["a", "b", "c"]),
+        "smokes": Flag("no", "yes"),
+        "seen": Moment("2020-01-01", "2024-12-31"),
+        "id": Key(),
+        "ill": Category(["no", "yes"]),
+    },
+    target="ill",
+)
+FLAGS = Schema({**{name: Flag("no", "yes") for name in "abcd"}, "y": Flag("sound", "ill")}, target="y")
+BY_COLUMN = [
+    ConjunctionClassifier(1.0),
+    DecisionListClassifier(1.0, max_rules=2, bins=4),
+    SQNaiveBayes(1.0),
+    SQDecisionTree(1.0, max_depth=2, bins=4),
+]
+ENCODED = [SQPerceptron(1.0, rounds=3), SQKMeans(3, 1.0, rounds=3), SQPCA(2, 1.0)]
+MODELS = {SQPerceptron: ("coef_", "intercept_"), SQKMeans: ("cluster_centers_",), SQPCA: ("components_", "mean_")}
+
+
+def _name(learner: Any) -> str:
+    return type(learner).__name__
+
+
+def _with(learner: Any, **options: Any) -> Any:
+    return type(learner)(**(learner.get_params() | options))
+
+
+def _people(count: int = 1_500) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    age, income = rng.uniform(-5, 110, count), np.exp(rng.uniform(0, 15, count))
+    town, smokes = rng.choice(["a", " b", "c", "d"], count), rng.choice(["yes", "no", "?"], count)
+    ill = np.where((age > 60) & (smokes == "yes") | (town == "a"), "yes", "no")
+    income[::7] = np.nan
+    seen = np.datetime64("2019-06-01", "us") + rng.integers(0, 2_500, count).astype("m8[D]")
+    return pd.DataFrame(
+        {"age": age, "income": income, "town": town, "smokes": smokes, "seen": seen, "id": range(count), "ill": ill}
+    )
+
+
+def _flags(count: int = 1_500) -> pd.DataFrame:
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(np.where(rng.random((count, 4)) < 0.7, "yes", "no"), columns=list("abcd"))
+    return frame.assign(y=np.where((frame["a"] == "yes") & (frame["c"] == "yes"), "ill", "sound"))
+
+
+def _table(learner: Any) -> tuple[pd.DataFrame, Schema]:
+    return (_flags(), FLAGS) if isinstance(learner, ConjunctionClassifier) else (_people(), SCHEMA)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Give a durable account of epsilon 2."""
+    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(2.0))
+
+
+@pytest.mark.parametrize("learner", BY_COLUMN, ids=_name)
+def test_fit_is_learn_from_an_oracle_over_the_same_records(learner: Any, tmp_path: Path) -> None:
+    """With the same coins, in memory, in a Parquet file and in a CSV file: the same predictions for the same frame."""
+    frame, schema = _table(learner)
+    frame.to_parquet(tmp_path / "people.parquet")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    sources = (frame, tmp_path / "people.parquet", tmp_path / "people.csv")
+    learned = _with(learner).learn(StatisticalOracle(Records(frame, schema), random_state=3))
+    expected = learned.predict(frame)
+    for source in sources:
+        records = Records(source, schema)
+        model = _with(learner, random_state=3).fit(records)
+        assert model.predict(frame).tolist() == model.predict(records).tolist() == expected.tolist()
+        assert model.classes_.tolist() == list(schema.classes)
+        assert model.feature_names_in_.tolist() == [*schema.features]
+    assert set(expected) <= set(schema.classes)
+
+
+@pytest.mark.parametrize("learner", BY_COLUMN, ids=_name)
+def test_without_noise_the_planted_rule_is_found(learner: Any) -> None:
+    """Flags by their words, levels with blanks around them, missing cells: all through the schema."""
+    frame, schema = _table(learner)
+    model = _with(learner, epsilon=math.inf).fit(Records(frame, schema))
+    wanted = 1.0 if isinstance(learner, ConjunctionClassifier) else 0.8
+    assert np.mean(model.predict(frame) == frame[str(schema.target)]) >= wanted
+    if isinstance(learner, ConjunctionClassifier):
+        assert model.literals_ == ["a", "c"]
+    other = model.predict(frame.drop(columns=str(schema.target)).iloc[:, ::-1])
+    assert other.tolist() == model.predict(frame).tolist()
+
+
+@pytest.mark.parametrize("learner", BY_COLUMN[1:], ids=_name)
+def test_a_learner_s_own_schema_gives_the_same_model(learner: Any) -> None:
+    """Said by the learner for a frame, or by the records: the same features, the same codes."""
+    frame = _people()
+    own = _with(learner, epsilon=math.inf, schema=SCHEMA).fit(frame, SCHEMA.labels(frame))
+    records = Records(frame, SCHEMA)
+    both = _with(learner, epsilon=math.inf, schema=SCHEMA).fit(records)
+    theirs = _with(learner, epsilon=math.inf).fit(records)
+    for model in (both, theirs):
+        assert np.array_equal(model.predict_proba(frame), own.predict_proba(frame))
+    assert np.array_equal(own.predict_proba(records), own.predict_proba(frame))
+
+
+@pytest.mark.parametrize("learner", BY_COLUMN[1:], ids=_name)
+def test_levels_in_another_order_are_refused_and_not_mistaken(learner: Any) -> None:
+    """The place of a level is its place in the records' declaration; a learner's other one would shuffle them."""
+    frame = _people()
+    other = Schema({**SCHEMA.columns, "town": Category(["c", "b", "a"])}, target="ill")
+    records = Records(frame, SCHEMA)
+    with pytest.raises(InvalidParameter, match="declares column 'town' differently"):
+        _with(learner, schema=other).fit(records)
+    model = _with(learner, epsilon=math.inf).fit(records)
+    with pytest.raises(InvalidParameter, match="declare column 'town' differently"):
+        model.predict(Records(frame, other))
+    lacking = Schema({name: column for name, column in SCHEMA.columns.items() if name != "age"}, target="ill")
+    with pytest.raises(InvalidParameter, match="'age' differently"):
+        model.predict(Records(frame, lacking))
+
+
+@pytest.mark.parametrize("learner", ENCODED, ids=_name)
+def test_encoded_learners_fit_the_rows_of_the_public_encoder(learner: Any, tmp_path: Path) -> None:
+    """From records they learn what they learn from the encoded rows, whose norm is known; and predict from any."""
+    frame = _people()
+    rows, labels = PublicEncoder(SCHEMA).transform(frame), SCHEMA.labels(frame)
+    frame.to_parquet(tmp_path / "people.parquet")
+    expected = _with(learner, random_state=2).fit(rows, labels)
+    for source in (frame, tmp_path / "people.parquet"):
+        records = Records(source, SCHEMA)
+        model = _with(learner, random_state=2).fit(records)
+        for name in MODELS[type(learner)]:
+            assert np.array_equal(getattr(model, name), getattr(expected, name))
+        read = "predict" if hasattr(model, "predict") else "transform"
+        for given in (records, frame, frame.drop(columns="ill")):
+            assert np.array_equal(getattr(model, read)(given), getattr(expected, read)(rows))
+
+
+def test_a_perceptron_s_unknown_targets_teach_nothing() -> None:
+    """A record without a declared class becomes a row of zeros: the model is the one without noise from the others."""
+    frame = _people()
+    spoiled = frame.copy()
+    spoiled.loc[:99, "ill"] = "perhaps"
+    model = SQPerceptron(math.inf, rounds=3).fit(Records(spoiled, SCHEMA))
+    rows = np.asarray(PublicEncoder(SCHEMA).transform(frame)).copy()
+    rows[:100] = 0.0
+    labels = SCHEMA.labels(frame)
+    labels[:100] = "no"
+    assert np.allclose(model.coef_, SQPerceptron(math.inf, data_norm=1.0, rounds=3).fit(rows, labels).coef_)
+
+
+@pytest.mark.parametrize("learner", [*BY_COLUMN, *ENCODED], ids=_name)
+def test_a_fit_on_records_is_one_charge_before_any_record_is_asked(
+    learner: Any, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one that cannot be paid for leaves the model as it was."""
+    frame, schema = _table(learner)
+    records = Records(frame, schema)
+    model = _with(learner, ledger=ledger).fit(records)
+    assert ledger.spent == Budget(1.0)
+    assert [entry.label for entry in ledger.entries()] == [_name(learner)]
+    assert model.release_.private
+    before = dict(vars(model))
+    monkeypatch.setattr(MemoryEngine, "sums", None)
+    model.set_params(epsilon=1.5)
+    with pytest.raises(BudgetExceeded):
+        model.fit(records)
+    assert {**vars(model), "epsilon": 1.0} == before
+
+
+@pytest.mark.parametrize("learner", [*BY_COLUMN, *ENCODED], ids=_name)
+def test_a_part_is_paid_from_its_own_account(learner: Any, ledger: Ledger) -> None:
+    """Learning from one part and from the other costs what one costs; n is the part's."""
+    frame, schema = _table(learner)
+    train, test = Records(frame, schema).split(0.7, 0.3)
+    for part in (train, test):
+        model = _with(learner, ledger=ledger).fit(part)
+        assert f"n={part.n}" in model.release_.guarantee
+    assert ledger.spent == Budget(1.0)
+    _with(learner, ledger=ledger, epsilon=0.5).fit(train)
+    assert ledger.spent == Budget(1.5)
+
+
+@pytest.mark.parametrize("learner", [*BY_COLUMN, *ENCODED], ids=_name)
+def test_an_interrupted_fit_leaves_the_model_as_it_was(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release of one fit never stands beside the model of another."""
+    frame, schema = _table(learner)
+    records = Records(frame, schema)
+    model = _with(learner, epsilon=math.inf).fit(records)
+    before = dict(vars(model))
+    honest, calls = MemoryEngine.sums, []
+
+    def interrupted(self: MemoryEngine, *args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1 or isinstance(learner, ConjunctionClassifier | SQNaiveBayes | SQPCA):
+            raise KeyboardInterrupt
+        return honest(self, *args, **kwargs)
+
+    monkeypatch.setattr(MemoryEngine, "sums", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(epsilon=1.0).fit(records)
+    assert {**vars(model), "epsilon": math.inf} == before
+
+
+@pytest.mark.parametrize("learner", [*BY_COLUMN, ENCODED[0]], ids=_name)
+def test_records_bring_their_target(learner: Any) -> None:
+    """Labels beside them, or a schema without a target, are refused before anything is charged."""
+    frame, schema = _table(learner)
+    with pytest.raises(InvalidParameter, match="bring their own target"):
+        _with(learner).fit(Records(frame, schema), frame[str(schema.target)])
+    with pytest.raises(InvalidParameter, match=r"target|label="):
+        _with(learner).fit(Records(frame, Schema(schema.columns)))
+
+
+@pytest.mark.parametrize("learner", [*BY_COLUMN, *ENCODED], ids=_name)
+def test_a_refit_forgets_what_the_records_declared(learner: Any) -> None:
+    """A learner that had records may be fitted on rows, and the other way round."""
+    frame, schema = _table(learner)
+    rng = np.random.default_rng(0)
+    rows = (rng.random((400, 3)) < 0.6).astype(float)
+    labels = (rows[:, 0] > 0).astype(int)
+    declared = {"data_norm": 2.0} if isinstance(learner, tuple(MODELS)) else {}
+    model = _with(learner, epsilon=math.inf, **declared).fit(Records(frame, schema))
+    again, fresh = model.fit(rows, labels), _with(learner, epsilon=math.inf, **declared).fit(rows, labels)
+    read = "predict" if hasattr(model, "predict") else "transform"
+    assert np.array_equal(getattr(again, read)(rows), getattr(fresh, read)(rows))
+    with pytest.raises(InvalidParameter):
+        getattr(again, read)(Records(frame, schema))
+    assert model.fit(Records(frame, schema)).release_.guarantee.startswith("NOT private")
+
+
+def test_a_number_cannot_be_a_class_and_levels_cannot_be_added_up() -> None:
+    """What a learner cannot use is refused in words about the declaration."""
+    frame = _people(50)
+    number = Schema({**SCHEMA.columns}, target="age")
+    with pytest.raises(InvalidParameter, match="target with declared levels"):
+        SQPerceptron(1.0).fit(Records(frame, number))
+    with pytest.raises(InvalidParameter, match="levels"):
+        ConjunctionClassifier(1.0).fit(Records(frame, SCHEMA))
+    with pytest.raises(InvalidParameter, match="levels"):
+        SQPCA(1, 1.0, data_norm=1.0).learn(StatisticalOracle(Records(frame, SCHEMA)))
