@@ -16,7 +16,7 @@ __all__ = ["EXHIBITS", "Exhibit"]
 EXHIBITS = (
     Exhibit("exhibit-nips2008", "the 2008 algorithm below n lambda = 2R^2/epsilon: no Jacobian", 2.5, nips2008),
     Exhibit("exhibit-wrong-norm", "c R in place of c R^2 in the Jacobian's price", 3.0, wrong_norm),
-    Exhibit("exhibit-laplace-deviation", "sensitivity/epsilon as standard deviation", 1.25, laplace_deviation),
+    Exhibit("exhibit-laplace-deviation", "sensitivity/epsilon as standard deviation", 1.2, laplace_deviation),
     Exhibit("exhibit-lecture-least-squares", "least squares without a ridge", 5.0, lecture_least_squares),
     Exhibit("exhibit-intercept", "an intercept that the ridge leaves out", 5.0, unregularised_intercept),
     Exhibit("exhibit-shared-noise", "one noise vector for all classes", 6.0, shared_noise),
