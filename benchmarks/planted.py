@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.queries import StatisticalOracle
+from tacit.data import Number
+from tacit.queries import StatisticalOracle, StatisticalQuery
 from tacit.queries.conjunction import ConjunctionClassifier
-from tacit.queries.engine import Engine, Part, Prepared, columns_of
-from tacit.queries.expressions import Expression, Records
-from tacit.queries.query import Query, StatisticalQuery
+from tacit.queries.engines.engine import Engine, Part, Prepared
+from tacit.queries.language import Expression
 
 Bits = NDArray[np.uint8]
 PLANTED, OFTEN = 2, 0.97
@@ -24,14 +24,10 @@ class PackedEngine(Engine):
     """Columns of bits and a label."""
 
     def __init__(self, columns: dict[str, Bits], label: str, n: int) -> None:
-        self.n, self.names, self.label, self.labels = n, tuple(columns), label, (0, 1)
-        self.identity, self.fixed_by = None, None
+        self.n, self.columns, self.label, self.labels = n, dict.fromkeys(columns, Number(0, 1)), label, (0, 1)
+        self.identity, self.fixed_by = "packed", None
         self._columns = columns
         self._all = np.packbits(np.ones(n, dtype=bool))
-
-    def prepare(self, query: Query) -> Prepared:
-        """Write the query's condition down."""
-        return Prepared(query, columns_of(query, lambda function: function(Records(self.names))), None)
 
     def sums(self, queries: Sequence[Prepared], *, flipped: bool = False, part: Part | None = None) -> list[Any]:
         """Count the records for which each condition is true."""
@@ -48,12 +44,15 @@ class PackedEngine(Engine):
 
     def _bits(self, expression: Expression, flipped: bool) -> Bits:
         one, other = (*expression.operands, None)[:2]
+        if expression.operation == "one":
+            return self._bits(one, flipped)
         if expression.operation == "and":
             return self._bits(one, flipped) & self._bits(other, flipped)
         assert one.operation == "column"
+        assert other.operation == "constant"
         column = self._columns[one.operands[0]]
         exchanged = flipped and one.operands[0] == self.label
-        match expression.operation, other:
+        match expression.operation, other.low:
             case (">", 0) | ("=", 1):
                 return ~column if exchanged else column
             case ("<=", 0) | ("=", 0):
@@ -117,7 +116,7 @@ def check_packed() -> None:
         )
         for table, how in (
             (PackedEngine(columns, "y", 1_000), {}),
-            ((plain[:, :4], plain[:, 4]), {"labels": (0, 1)}),
+            ((plain[:, :4], plain[:, 4]), {"labels": (0, 1), "bounds": (0, 1)}),
         )
     ]
     assert np.array_equal(models[0].needed_, models[1].needed_)

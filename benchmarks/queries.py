@@ -81,7 +81,7 @@ def plans(repeats: int) -> Iterator[str]:
     for seed in range(repeats):
         table = (rng.integers(0, 2, (100_000, 100), dtype=np.int8), None)
         for name, found in worst.items():
-            oracle = StatisticalOracle(table, random_state=seed)
+            oracle = StatisticalOracle(table, bounds=(0, 1), random_state=seed)
             if name == "split":
                 talk = oracle.conversation(100, epsilon=1.0, plan="split")
                 answers = [talk.ask(query) for query in queries]

@@ -1,8 +1,8 @@
 """Twenty million records in two gibibytes: 200 statistical queries, next to plain SQL for the same averages.
 
 A folder of Parquet files with floats, integers, truth values and categories, some cells missing, is written in
-pieces and read by DuckDB with two threads, in a fresh process whose address space is limited to 2 GiB (RLIMIT_AS: what
-does not fit cannot be allocated). Half of the queries count records by a condition, half are means of a clipped
+pieces, declared by a schema and read by DuckDB, in a fresh process whose address space is limited to 2 GiB (RLIMIT_AS:
+what does not fit cannot be allocated). Half of the queries count records by a condition, half are means of a clipped
 column. `StatisticalOracle.ask_all` answers them with everything that belongs to it: it checks the queries, plans,
 charges a ledger, scans, adds noise and records the answers. Plain SQL is one SELECT of 200 averages over the same
 files, written in two ways (clipping by CASE, and by LEAST and GREATEST); the faster one counts. The three take turns.
@@ -62,6 +62,26 @@ def write(folder: Path, rows: int) -> None:
         pq.write_table(table, folder / f"{number:02}.parquet", row_group_size=125_000)
 
 
+def schema() -> Any:
+    """Return what is declared about the records."""
+    from tacit.data import Category, Flag, Number, Schema
+
+    return Schema(
+        {
+            "age": Number(0, 120),
+            "stay": Number(0, 365),
+            "cost": Number(0, 1e7),
+            "pressure": Number(0, 300),
+            "score": Number(-10, 10),
+            "visits": Number(0, 1000),
+            "ward": Category(range(12)),
+            "emergency": Flag(),
+            "ill": Flag(),
+            "region": Category(["north", "east", "south", "west"]),
+        }
+    )
+
+
 @dataclass(frozen=True)
 class Question:
     """One average, as a query and in two ways of plain SQL."""
@@ -113,27 +133,29 @@ def questions() -> list[Question]:
 def measured(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
     """Ask in turns, inside the limit, and return times in seconds."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
-    import ibis
-
-    from tacit import Budget, Ledger
+    from tacit import Budget, Ledger, Records
     from tacit.queries import StatisticalOracle
 
     asked = questions()
-    connection = ibis.duckdb.connect(threads=2, memory_limit="1GB")
-    table = connection.read_parquet(folder / "*.parquet", table_name="records", can_have_nan=True)
+    start, busy = time.perf_counter(), time.process_time()
+    records = Records(folder, schema())
+    print(f"opened: {time.perf_counter() - start:.2f} s, processors {time.process_time() - busy:.2f} s", flush=True)
+    assert records.n == rows
+    connection = records.table.connection.cursor()
+    connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet('{folder}/*.parquet', can_have_nan = true)")
     times: dict[str, list[float]] = {"oracle": [], "case": [], "least": []}
     work: dict[str, list[float]] = {name: [] for name in times}
     answers: list[Any] = []
     plain: list[float] = []
     for turn in range(repeats):
         ledger = Ledger.create(f"sqlite:///{folder}/ledger-{turn}.db", name="scale", budget=Budget(1.0))
-        oracle = StatisticalOracle(table, n=rows, ledger=ledger)
+        oracle = StatisticalOracle(records, ledger=ledger)
 
         def ask(oracle: Any = oracle) -> None:
             answers[:] = oracle.ask_all([each.query for each in asked], epsilon=1.0, of="sample")
 
         def select(columns: list[str]) -> None:
-            (plain[:],) = connection.con.execute(f"SELECT {', '.join(columns)} FROM records").fetchall()
+            (plain[:],) = connection.execute(f"SELECT {', '.join(columns)} FROM records").fetchall()
 
         runs: list[tuple[str, Callable[[], None]]] = [
             ("oracle", ask),
