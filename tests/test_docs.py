@@ -52,6 +52,23 @@ def test_the_page_on_statistical_queries_runs_from_top_to_bottom(tmp_path, monke
     assert "Gaussian noise" in printed.getvalue()
 
 
+def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """A table that is not Adult goes from its codebook to a model; parts compose in parallel; the draft quotes nothing."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "your-own-table.md", "python"):
+            exec(block, names)
+    said = printed.getvalue()
+    draft = said.split("[columns.readmitted]")[0]
+    assert "stored as text in a CSV file" in draft
+    assert "North" not in draft
+    assert "replace-one neighbours" in said
+    # 0.1 for the mismatches, the larger of both parts' 1.0, and 0.1 for each of two questions.
+    assert "epsilon=1.3, delta=0 spent" in said
+    assert "free text" not in said
+
+
 def test_the_page_on_kernels_runs_and_its_table_is_what_the_command_prints(tmp_path, monkeypatch):
     """Its Python runs in one go on the records that come along."""
     monkeypatch.chdir(tmp_path)

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit import statistics
 from tacit.accounting.ledger import Ledger
 from tacit.budget import finite_number
+from tacit.data.encoded import held_out
 from tacit.data.labels import column, places
 from tacit.data.labels import label as name
 from tacit.errors import InvalidParameter
@@ -75,7 +76,7 @@ def split_by_index(count: int, test_fraction: float = 0.2, *, random_state: obje
 def accuracy(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -91,6 +92,7 @@ def accuracy(
     answers for every row (see above), and for each row by itself.
     Reference: a mean of numbers in {0, 1}.
     """
+    X, y, ledger = held_out(X, y, ledger)
     truth = column(y)
     right = _equal(_predictions(model, X, len(truth)), truth)
     return _mean(right.astype(np.float64), 1.0, epsilon, delta, confidence, ledger, label, random_state)
@@ -99,7 +101,7 @@ def accuracy(
 def log_loss(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -118,6 +120,7 @@ def log_loss(
     top = finite_number("largest", largest)
     if not 0 < top < math.inf:
         raise InvalidParameter(f"largest must be positive, got {largest!r}.")
+    X, y, ledger = held_out(X, y, ledger)
     found = places(y, model.classes_)
     answer = _asked(model.predict_proba, X)
     chances = numbers("the model's probabilities", answer, (len(found), len(model.classes_))).astype(np.float64)
@@ -129,7 +132,7 @@ def log_loss(
 def confusion_matrix(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -143,6 +146,7 @@ def confusion_matrix(
     Assumes: as `accuracy`; a record whose label or prediction is not in `model.classes_` is counted nowhere.
     Reference: a histogram over pairs of classes.
     """
+    X, y, ledger = held_out(X, y, ledger)
     size = len(model.classes_)
     row = places(y, model.classes_)
     guess = places(_predictions(model, X, len(row)), model.classes_)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import finite_number
+from tacit.data.encoded import learn, rows_of
 from tacit.erm.classes import known_classes
 from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.defaults import Kind
@@ -45,10 +46,10 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Set the fitted attributes, one after the other."""
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model, charging the ledger once."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model to `Records`, or to rows X and their labels y, charging the ledger once."""
         fresh = unfitted(self)
-        fresh._learn(X, y)
+        learn(fresh, fresh._learn, X, y, "classification")
         return adopt(self, fresh)
 
     def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> None:
@@ -81,7 +82,7 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Array:
         """Return the score of every row (and class, if there are more than two)."""
         check_is_fitted(self)
-        data = validated(self, X, reset=False)
+        data = validated(self, rows_of(self, X), reset=False)
         scores = np.asarray(data @ self.coef_.T + self.intercept_)
         return scores if len(self.classes_) > 2 else scores.ravel()
 

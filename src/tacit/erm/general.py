@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import learn, rows_of
 from tacit.erm.classification import known_classes
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
@@ -60,10 +61,11 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
-        """Check the loss, then fit the model, charging the ledger once."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the loss, then fit the model to `Records`, or to rows X and targets y, charging the ledger once."""
         fresh = unfitted(self)
-        fresh._learn(X, y)
+        margin = getattr(self.loss, "kind", "margin") == "margin"
+        learn(fresh, fresh._learn, X, y, "classification" if margin else "regression")
         return adopt(self, fresh)
 
     def _learn(self, X: Any, y: Any) -> None:
@@ -101,7 +103,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Array:
         """Return the score of every row."""
         check_is_fitted(self)
-        data = validated(self, X, reset=False)
+        data = validated(self, rows_of(self, X), reset=False)
         return np.asarray(data @ self.coef_ + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
+from tacit.data.encoded import learn, rows_of
 from tacit.erm.defaults import checked_alpha, is_auto
 from tacit.erm.fitting import (
     Fitted,
@@ -78,10 +79,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.random_state = random_state
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model, charging the ledger once."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model to `Records`, or to rows X and their targets y, charging the ledger once."""
         fresh = unfitted(self)
-        fresh._learn(X, y)
+        learn(fresh, fresh._learn, X, y, "regression")
         return adopt(self, fresh)
 
     def _learn(self, X: Any, y: Any) -> None:
@@ -141,7 +142,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def predict(self, X: Any) -> Array:
         """Return the predicted target of every row."""
         check_is_fitted(self)
-        data = validated(self, X, reset=False)
+        data = validated(self, rows_of(self, X), reset=False)
         return np.asarray(data @ self.coef_ + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import learn
 from tacit.erm.classification import MARGIN, known_classes
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import needed_budget
@@ -85,10 +86,10 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         self.random_state = random_state
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, charging the ledger once."""
         fitted = copy(self)
-        fitted._fit(X, y)
+        learn(fitted, fitted._fit, X, y, "classification")
         # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
         self.__dict__ = fitted.__dict__
         return self

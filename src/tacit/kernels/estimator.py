@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.data.encoded import rows_of
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import refuse_ledger, validated
 from tacit.erm.loss import Array, Loss
@@ -99,7 +100,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "model_")
-        records = validated(self, X, reset=False) if self.domain_.vectors else listed(X)
+        records = validated(self, rows_of(self, X), reset=False) if self.domain_.vectors else listed(X)
         return self.model_.scores(records)
 
     def __sklearn_tags__(self) -> Any:

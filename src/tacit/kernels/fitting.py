@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget, finite_number
+from tacit.data.encoded import rows_of
 from tacit.data.labels import column
 from tacit.erm.classification import known_classes
 from tacit.erm.defaults import checked_alpha, is_auto
@@ -94,7 +95,7 @@ def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
     """Return points to ask about, clipped like records."""
     if not domain.vectors:
         return domain.clipped(listed(Z))
-    data = validated(estimator, Z, reset=False, order="C")
+    data = validated(estimator, rows_of(estimator, Z), reset=False, order="C")
     return domain.clipped(data.toarray() if issparse(data) else data)
 
 

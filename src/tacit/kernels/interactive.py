@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.data.encoded import learn
 from tacit.erm.fitting import needed_budget
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
@@ -109,10 +110,10 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the secret model and charge for all its answers; none is given yet."""
         fitted = copy(self)
-        fitted._fit(X, y)
+        learn(fitted, fitted._fit, X, y, "regression" if self.loss not in CLASSIFICATION else "classification")
         # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
         self.__dict__ = fitted.__dict__
         return self

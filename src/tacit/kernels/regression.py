@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from tacit.accounting.ledger import Ledger
+from tacit.data.encoded import learn
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import needed_budget
 from tacit.erm.loss import Array
@@ -64,10 +65,10 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         self.random_state = random_state
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, charging the ledger once."""
         fitted = copy(self)
-        fitted._fit(X, y)
+        learn(fitted, fitted._fit, X, y, "regression")
         # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
         self.__dict__ = fitted.__dict__
         return self
