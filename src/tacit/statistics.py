@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget, finite_number
-from tacit.cells import column_of, numbers_of, truths_of
+from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace
