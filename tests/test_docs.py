@@ -53,7 +53,7 @@ def test_the_page_on_statistical_queries_runs_from_top_to_bottom(tmp_path, monke
 
 
 def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatch):
-    """A table that is not Adult goes from its codebook to a model; parts compose in parallel; the draft quotes nothing."""
+    """A table that is not Adult goes from codebook to model; parts compose in parallel; the draft quotes nothing."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -31,6 +31,8 @@ def definition(module: str, name: str) -> ast.AST | None:
 def _name(node: ast.AST) -> str | None:
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         return node.targets[0].id
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return node.target.id
     return getattr(node, "name", None)
 
 

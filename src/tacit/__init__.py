@@ -17,8 +17,8 @@ from tacit.kernels.interactive import InteractiveKernelPredictor
 from tacit.kernels.regression import PrivateKernelRegressor
 from tacit.queries.conjunction import ConjunctionClassifier
 from tacit.queries.oracle import StatisticalOracle
-from tacit.queries.query import StatisticalQuery
 from tacit.release import Release, release
+from tacit.sums.query import StatisticalQuery
 
 __all__ = [
     "Budget",

@@ -20,7 +20,7 @@ from nasty_tables import SCHEMA, as_records, nasty_table, needs_java
 
 from tacit.accounting import Ledger
 from tacit.budget import Budget
-from tacit.queries.engines.opening import engine_for
+from tacit.sums.engines.opening import engine_for
 
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 ROWS, FILES = 24_000, 24

@@ -24,9 +24,9 @@ from nasty_tables import (
 from tacit.data import Flag, Key, Number, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
-from tacit.queries.engines.engine import Engine, Part
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.opening import engine_for
+from tacit.sums.engines.engine import Engine, Part
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.opening import engine_for
 
 TABLE = nasty_table(400)
 NUMPY = engine_for(as_records(TABLE, SCHEMA, "id"))

@@ -17,12 +17,12 @@ from tacit.budget import Budget
 from tacit.data import BoundedRows, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.memory import MemoryEngine
-from tacit.queries.engines.opening import engine_for
 from tacit.queries.kmeans import SQKMeans
 from tacit.queries.pca import SQPCA
 from tacit.queries.perceptron import SQPerceptron
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.memory import MemoryEngine
+from tacit.sums.engines.opening import engine_for
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(2_000, 3)) * [1.0, 0.6, 0.3] + 0.5

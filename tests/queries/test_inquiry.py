@@ -10,9 +10,9 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle, StatisticalQuery
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.inquiry import Answers, Inquiry, Round, planned
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.memory import MemoryEngine
 
 QUERIES = [StatisticalQuery(lambda t: (t.x0 > 0) & (t.y == 1)), StatisticalQuery(lambda t: t.x0 > 0)]
 ONE = [Round(QUERIES)]

@@ -10,9 +10,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.kmeans import SQKMeans
 from tacit.queries.plan import Demand
+from tacit.sums.engines.memory import MemoryEngine
 
 PLACES = np.array([[-0.6, -0.5, 0.1], [0.5, -0.4, -0.3], [0.0, 0.6, 0.2], [0.5, 0.5, -0.5]])
 WAYS = [{"bounds": (-1, 1)}, {"bounds": [(-1, 1), (-1, 1.5), (-2, 1)]}, {"data_norm": 1.2}]

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tacit.data import Category, Column, Flag, Ignored, Key, Moment, Number, Ordinal, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, StatisticalQuery
-from tacit.queries.engines.opening import engine_for
-from tacit.queries.language import Expression, Names
-from tacit.queries.language.evaluate import evaluate
-from tacit.queries.language.expression import MOST_OPERATIONS, number, written
-from tacit.queries.language.words import in_words
+from tacit.sums.engines.opening import engine_for
+from tacit.sums.language import Expression, Names
+from tacit.sums.language.evaluate import evaluate
+from tacit.sums.language.expression import MOST_OPERATIONS, number, written
+from tacit.sums.language.words import in_words
 
 COLUMNS: dict[str, Column] = {
     "x": Number(-2, 3),

@@ -16,11 +16,11 @@ from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
 from tacit.queries.conjunction import ConjunctionClassifier
 from tacit.queries.decision_list import DecisionListClassifier
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.memory import MemoryEngine
-from tacit.queries.engines.opening import engine_for
 from tacit.queries.naive_bayes import SQNaiveBayes
 from tacit.queries.tree import SQDecisionTree
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.memory import MemoryEngine
+from tacit.sums.engines.opening import engine_for
 
 LEARNERS = [ConjunctionClassifier, DecisionListClassifier, SQNaiveBayes, SQDecisionTree]
 DISCRETE = LEARNERS[1:]

@@ -15,12 +15,12 @@ from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
 from tacit.queries.conjunction import ConjunctionClassifier
 from tacit.queries.decision_list import DecisionListClassifier
-from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.kmeans import SQKMeans
 from tacit.queries.naive_bayes import SQNaiveBayes
 from tacit.queries.pca import SQPCA
 from tacit.queries.perceptron import SQPerceptron
 from tacit.queries.tree import SQDecisionTree
+from tacit.sums.engines.memory import MemoryEngine
 
 SCHEMA = Schema(
     {

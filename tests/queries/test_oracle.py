@@ -17,8 +17,8 @@ from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, QueryFailed
 from tacit.queries import Histogram, Query, RowSums, SecondMoments, StatisticalOracle, StatisticalQuery
 from tacit.queries import oracle as oracle_module
-from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.plan import Demand
+from tacit.sums.engines.memory import MemoryEngine
 
 WORKERS = Path(__file__).with_name("oracle_workers.py")
 X = np.random.default_rng(0).normal(size=(500, 3))

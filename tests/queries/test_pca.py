@@ -9,9 +9,9 @@ from sklearn.decomposition import PCA
 
 from statistical import FALSE_ALARM, fits
 from tacit.data import PublicEncoder, adult_schema, load_adult
-from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.pca import SQPCA
 from tacit.queries.plan import Demand
+from tacit.sums.engines.memory import MemoryEngine
 
 RNG = np.random.default_rng(7)
 TURN = np.linalg.qr(RNG.normal(size=(6, 6)))[0]

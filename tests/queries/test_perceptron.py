@@ -13,10 +13,10 @@ from tacit.budget import Budget
 from tacit.data import Number, PublicEncoder, Records, Schema, adult_schema, load_adult
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.memory import MemoryEngine
 from tacit.queries.perceptron import SQPerceptron
 from tacit.queries.plan import Demand
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.memory import MemoryEngine
 
 # Ibis calls DuckDB in a way that newer versions of it warn about.
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")

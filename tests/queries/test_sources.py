@@ -19,8 +19,8 @@ from nasty_tables import file_records
 from tacit.data import Category, Flag, Number, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
-from tacit.queries.engines.engine import Engine
-from tacit.queries.engines.opening import engine_for
+from tacit.sums.engines.engine import Engine
+from tacit.sums.engines.opening import engine_for
 
 COLUMNS = {"age": [61, 70, 20, None], "sex": ["f", "m", "f", None], "y": [1, -1, 1, 1]}
 SCHEMA = Schema({"age": Number(0, 120), "sex": Category(["f", "x", "m"]), "y": Number(-1, 1)}, target="y")

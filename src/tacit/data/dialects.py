@@ -25,6 +25,8 @@ class Dialect(ABC):
     """The type of a 64-bit float."""
     fence: str = ""
     """What keeps an engine from computing a subquery's columns anew for each use."""
+    deepest: int = 40
+    """How deep operations are nested in one column, before the inner ones become columns of a subquery."""
 
     @abstractmethod
     def number(self, value: float) -> str:
@@ -315,6 +317,8 @@ class Spark(Dialect):
 
     name = "pyspark"
     double = "DOUBLE"
+    # The time that its parser takes grows out of bounds with the depth of parentheses.
+    deepest = 3
 
     def number(self, value: float) -> str:
         """A literal that ends in D is a float."""

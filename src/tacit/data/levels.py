@@ -184,7 +184,9 @@ def _distinct(levels: object, least: int) -> tuple[str, ...]:
     if not isinstance(levels, Sequence | np.ndarray) or isinstance(levels, str | bytes):
         raise InvalidParameter(f"levels must be a list of texts or numbers, got {levels!r}.")
     read = [name for level in levels if (name := text(level)) is not None]
-    if not least <= len(read) == len(levels) == len(set(read)):
+    # A text with half of a pair of surrogates is no text: it can be stored nowhere.
+    writable = all(name == name.encode("utf-8", "replace").decode() for name in read)
+    if not least <= len(read) == len(levels) == len(set(read)) or not writable:
         raise InvalidParameter(
             f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}."
         )

@@ -9,9 +9,9 @@ from tacit.queries.oracle import Answer, StatisticalOracle
 from tacit.queries.pca import SQPCA
 from tacit.queries.perceptron import SQPerceptron
 from tacit.queries.plan import Plan
-from tacit.queries.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
 from tacit.queries.rounds import Rounds
 from tacit.queries.tree import SQDecisionTree
+from tacit.sums.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
 
 __all__ = [
     "SQPCA",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.queries.language.expression import Expression, constant, number
+from tacit.sums.language.expression import Expression, constant, number
 
 __all__ = ["affine", "features_of", "nearest"]
 

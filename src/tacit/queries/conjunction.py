@@ -11,10 +11,10 @@ from tacit.accounting.ledger import Ledger
 from tacit.data.encoded import rows_of
 from tacit.erm.fitting import validated
 from tacit.queries.inquiry import Inquiry, Round
-from tacit.queries.language.expression import number
 from tacit.queries.learner import OracleClassifier, cleaned_as
-from tacit.queries.query import StatisticalQuery
 from tacit.queries.sample_sizes import conjunction_error
+from tacit.sums.language.expression import number
+from tacit.sums.query import StatisticalQuery
 
 __all__ = ["ConjunctionClassifier"]
 

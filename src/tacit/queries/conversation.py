@@ -20,10 +20,10 @@ from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.mechanism import checked_confidence, checked_whole
-from tacit.queries.engines.engine import Part
 from tacit.queries.oracle import Answer, Asking, Shares, StatisticalOracle, asked_in_words
 from tacit.queries.plan import Demand, Plan, checked_noise_rate, rounded_up
-from tacit.queries.query import Query, StatisticalQuery
+from tacit.sums.engines.engine import Part
+from tacit.sums.query import Query, StatisticalQuery
 
 __all__ = ["Conversation"]
 

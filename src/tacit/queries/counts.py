@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.queries.inquiry import Answers
-from tacit.queries.language import expression
-from tacit.queries.query import Histogram
+from tacit.sums.language import expression
+from tacit.sums.query import Histogram
 
 __all__ = ["Column", "Counts", "Groups", "constant", "count_classes", "count_groups", "settled", "unasked"]
 

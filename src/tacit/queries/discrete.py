@@ -18,7 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.queries.domains import Encoded, Feature, Named, declared_features
 from tacit.queries.inquiry import Inquiry, Round
 from tacit.queries.learner import OracleClassifier, cleaned_as
-from tacit.queries.query import Histogram, Query
+from tacit.sums.query import Histogram, Query
 
 __all__ = ["Coded", "DiscreteClassifier"]
 

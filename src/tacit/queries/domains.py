@@ -20,8 +20,8 @@ from tacit.data.schema import Schema
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_whole
-from tacit.queries.language.expression import constant, number
-from tacit.queries.query import checked_range
+from tacit.sums.language.expression import constant, number
+from tacit.sums.query import checked_range
 
 __all__ = ["Cut", "Encoded", "Feature", "Named", "declared_features"]
 

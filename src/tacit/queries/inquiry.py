@@ -12,12 +12,12 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.erm.fitting import refuse_ledger
 from tacit.errors import InvalidParameter
-from tacit.queries.engines.engine import Engine
 from tacit.queries.learned import Learned
 from tacit.queries.oracle import Answer, StatisticalOracle
 from tacit.queries.plan import Demand, Plan, checked_noise_rate, plan_for_budget
-from tacit.queries.query import Query
 from tacit.queries.rounds import Rounds, better_noise
+from tacit.sums.engines.engine import Engine
+from tacit.sums.query import Query
 
 __all__ = ["Answers", "Inquiry", "Round", "planned"]
 

@@ -18,9 +18,9 @@ from tacit.mechanisms.mechanism import checked_whole
 from tacit.queries.affine import features_of, nearest
 from tacit.queries.inquiry import Answers, Inquiry, Round
 from tacit.queries.pace import affordable_rounds
-from tacit.queries.query import Histogram, Query
 from tacit.queries.region import Region, region_for
 from tacit.queries.unlabelled import UnlabelledLearner
+from tacit.sums.query import Histogram, Query
 
 __all__ = ["SQKMeans"]
 

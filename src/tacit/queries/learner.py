@@ -19,14 +19,14 @@ from tacit.data.sources.table import Block
 from tacit.erm.classification import known_classes
 from tacit.erm.fitting import needed_budget
 from tacit.errors import InvalidParameter
-from tacit.queries.engines.engine import Engine
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.opening import engine_for
 from tacit.queries.inquiry import Inquiry, Round, planned
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.plan import Plan, checked_noise_rate
-from tacit.queries.query import Histogram, Query, RowSums
 from tacit.queries.refit import fitted_together
+from tacit.sums.engines.engine import Engine
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.opening import engine_for
+from tacit.sums.query import Histogram, Query, RowSums
 
 __all__ = ["OracleClassifier", "cleaned_as"]
 

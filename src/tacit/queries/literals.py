@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tacit.budget import Budget
 from tacit.queries.domains import Encoded, Feature
 from tacit.queries.plan import Demand
-from tacit.queries.query import Query
 from tacit.queries.rounds import Rounds, better_noise
+from tacit.sums.query import Query
 
 __all__ = ["Candidates", "Literal", "affordable", "allowance"]
 

@@ -13,13 +13,13 @@ from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
 from tacit.mechanisms.deferred import Deferred
-from tacit.queries.engines.engine import Engine, Part, Prepared
-from tacit.queries.engines.opening import engine_for
-from tacit.queries.language.words import in_words
 from tacit.queries.plan import Demand, Plan, checked_noise_rate, enough_records, plan_for_budget, plan_for_tolerance
-from tacit.queries.query import KINDS, Query
 from tacit.queries.rounds import Answered, Rounds
 from tacit.release import NEIGHBOURS, Release, release
+from tacit.sums.engines.engine import Engine, Part, Prepared
+from tacit.sums.engines.opening import engine_for
+from tacit.sums.language.words import in_words
+from tacit.sums.query import KINDS, Query
 
 if TYPE_CHECKING:
     from tacit.queries.conversation import Conversation

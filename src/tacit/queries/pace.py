@@ -7,8 +7,8 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_whole
 from tacit.queries.plan import Demand
-from tacit.queries.query import Query
 from tacit.queries.rounds import Rounds, better_noise
+from tacit.sums.query import Query
 
 __all__ = ["affordable_rounds"]
 

@@ -14,8 +14,8 @@ from tacit.erm.fitting import known_norm, validated
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_whole
 from tacit.queries.inquiry import Inquiry, Round
-from tacit.queries.query import Query, RowSums, SecondMoments
 from tacit.queries.unlabelled import UnlabelledLearner
+from tacit.sums.query import Query, RowSums, SecondMoments
 
 __all__ = ["SQPCA"]
 

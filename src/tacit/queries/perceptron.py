@@ -15,13 +15,13 @@ from tacit.data.records import Records
 from tacit.erm.fitting import INTERCEPT, known_norm, needed_budget, validated
 from tacit.errors import InvalidParameter
 from tacit.queries.affine import affine, features_of
-from tacit.queries.engines.engine import Engine
 from tacit.queries.inquiry import Inquiry, Round
 from tacit.queries.learner import OracleClassifier
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.pace import affordable_rounds
 from tacit.queries.plan import Plan
-from tacit.queries.query import Query, RowSums, StatisticalQuery
+from tacit.sums.engines.engine import Engine
+from tacit.sums.query import Query, RowSums, StatisticalQuery
 
 __all__ = ["SQPerceptron"]
 

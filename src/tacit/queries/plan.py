@@ -26,8 +26,8 @@ from tacit.budget import Budget, exact_number, finite_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.mechanism import checked_confidence, checked_whole
-from tacit.queries.engines.engine import steps_for
-from tacit.queries.query import Query
+from tacit.sums.engines.engine import steps_for
+from tacit.sums.query import Query
 
 __all__ = [
     "Demand",

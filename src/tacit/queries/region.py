@@ -12,7 +12,7 @@ from tacit.data.bounded import stated_norm
 from tacit.erm.fitting import known_norm
 from tacit.errors import InvalidParameter
 from tacit.noise import public_stream
-from tacit.queries.query import RowSums, checked_range
+from tacit.sums.query import RowSums, checked_range
 
 __all__ = ["Region", "region_for"]
 

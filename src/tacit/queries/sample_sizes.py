@@ -18,7 +18,7 @@ from tacit.budget import Budget, finite_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import checked_confidence, checked_whole
 from tacit.queries.plan import Demand, checked_noise_rate, plan_for_budget
-from tacit.queries.query import StatisticalQuery
+from tacit.sums.query import StatisticalQuery
 
 __all__ = ["conjunction_error", "records_for_conjunction", "records_for_queries"]
 

@@ -11,12 +11,12 @@ from tacit.accounting.ledger import Ledger
 from tacit.data.encoded import encoded
 from tacit.data.records import Records
 from tacit.erm.fitting import needed_budget, validated
-from tacit.queries.engines.engine import Engine
-from tacit.queries.engines.matrix import engine_of_arrays
 from tacit.queries.inquiry import Inquiry, Round, planned
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.plan import Plan
 from tacit.queries.refit import fitted_together
+from tacit.sums.engines.engine import Engine
+from tacit.sums.engines.matrix import engine_of_arrays
 
 __all__ = ["UnlabelledLearner"]
 

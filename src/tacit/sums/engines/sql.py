@@ -12,12 +12,12 @@ from tacit.data.parts import scattered_sql
 from tacit.data.records import Records
 from tacit.data.sources.sql import SQLTable
 from tacit.errors import InvalidParameter
-from tacit.queries.engines.engine import Engine, Part, Prepared, steps_for
-from tacit.queries.engines.grid import TINY, Grid, factor_steps, row_shift
-from tacit.queries.language import Expression
-from tacit.queries.language.names import stands_for
-from tacit.queries.language.sql import Printed
-from tacit.queries.query import Histogram, RowSums, SecondMoments, StatisticalQuery
+from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
+from tacit.sums.engines.grid import TINY, Grid, factor_steps, row_shift
+from tacit.sums.language import Expression
+from tacit.sums.language.names import stands_for
+from tacit.sums.language.sql import Printed
+from tacit.sums.query import Histogram, RowSums, SecondMoments, StatisticalQuery
 
 __all__ = ["SQLEngine"]
 

@@ -13,10 +13,10 @@ from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.sources.memory import MemoryTable
 from tacit.errors import InvalidParameter
-from tacit.queries.engines.engine import Engine
-from tacit.queries.engines.matrix import engine_of_arrays
-from tacit.queries.engines.memory import Columns, MemoryEngine
-from tacit.queries.query import checked_range
+from tacit.sums.engines.engine import Engine
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.memory import Columns, MemoryEngine
+from tacit.sums.query import checked_range
 
 __all__ = ["engine_for", "records_of_arrays"]
 
@@ -46,7 +46,7 @@ def engine_for(
         cells = Columns({each: table.table.cleaned[each] for each in table.columns})
         chosen = cells if rows is None else cells.chosen(rows)
         return MemoryEngine(chosen, table.n, table.columns, label=name, labels=pair, identity=table.identity)
-    from tacit.queries.engines.sql import SQLEngine
+    from tacit.sums.engines.sql import SQLEngine
 
     return SQLEngine(table, label=name, labels=pair)
 

@@ -11,12 +11,12 @@ from scipy import sparse
 
 from tacit.data.columns import Column
 from tacit.data.sources.table import Block
-from tacit.queries.engines.engine import Engine, Part, Prepared, steps_for
-from tacit.queries.engines.grid import TINY, Grid, factor_steps, rounded, row_shift
-from tacit.queries.language import Expression
-from tacit.queries.language.evaluate import evaluate
-from tacit.queries.language.names import stands_for
-from tacit.queries.query import Histogram, RowSums, SecondMoments, StatisticalQuery
+from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
+from tacit.sums.engines.grid import TINY, Grid, factor_steps, rounded, row_shift
+from tacit.sums.language import Expression
+from tacit.sums.language.evaluate import evaluate
+from tacit.sums.language.names import stands_for
+from tacit.sums.query import Histogram, RowSums, SecondMoments, StatisticalQuery
 
 __all__ = ["Cells", "Columns", "MemoryEngine"]
 

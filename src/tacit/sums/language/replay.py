@@ -8,9 +8,9 @@ and what is not in the language is refused.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tacit.queries.language.calendar import floor, quotient
-from tacit.queries.language.expression import Expression, choose, constant, inner_first, member, number, refuse, truth
-from tacit.queries.language.names import Names
+from tacit.sums.language.calendar import floor, quotient
+from tacit.sums.language.expression import Expression, choose, constant, inner_first, member, number, refuse, truth
+from tacit.sums.language.names import Names
 
 __all__ = ["replayed"]
 

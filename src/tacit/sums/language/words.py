@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.queries.language.calendar import month, weekday, year
-from tacit.queries.language.expression import Expression, inner_first
+from tacit.sums.language.calendar import month, weekday, year
+from tacit.sums.language.expression import Expression, inner_first
 
 __all__ = ["in_words"]
 

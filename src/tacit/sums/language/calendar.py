@@ -6,7 +6,7 @@ algorithms", 2013): with the leap day last, years of a 400-year cycle and months
 
 import math
 
-from tacit.queries.language.expression import Expression, choose, number, refuse
+from tacit.sums.language.expression import Expression, choose, number, refuse
 
 __all__ = ["floor", "month", "quotient", "weekday", "year"]
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tacit.data.columns import LARGEST, Column, day_number
 from tacit.errors import InvalidParameter
-from tacit.queries.language import Expression, Names
-from tacit.queries.language.expression import constant, is_one_of, number, truth, written
-from tacit.queries.language.names import stands_for
-from tacit.queries.language.replay import replayed
-from tacit.queries.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
+from tacit.sums.language import Expression, Names
+from tacit.sums.language.expression import constant, is_one_of, number, truth, written
+from tacit.sums.language.names import stands_for
+from tacit.sums.language.replay import replayed
+from tacit.sums.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
 
 __all__ = ["Engine", "Part", "Prepared", "steps_for"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.columns import SMALLEST
-from tacit.queries.language.expression import Expression, inner_first
+from tacit.sums.language.expression import Expression, inner_first
 
 __all__ = ["evaluate"]
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.data.columns import SMALLEST, Number
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
-from tacit.queries.engines.memory import MemoryEngine
+from tacit.sums.engines.memory import MemoryEngine
 
 __all__ = ["Matrix", "engine_of_arrays"]
 

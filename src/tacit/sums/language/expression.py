@@ -375,7 +375,7 @@ def joined(parts: Sequence[Expression], sign: str) -> Expression:
 
 
 def _calendar(moment: Expression, what: str) -> Expression:
-    from tacit.queries.language.calendar import month, weekday, year
+    from tacit.sums.language.calendar import month, weekday, year
 
     if not moment.is_moment:
         refuse(f"`.{what}` of something other than a Moment")

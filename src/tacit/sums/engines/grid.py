@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, final
 
-from tacit.queries.engines.engine import steps_for
+from tacit.sums.engines.engine import steps_for
 
 __all__ = ["TINY", "Grid", "factor_steps", "rounded", "row_shift"]
 

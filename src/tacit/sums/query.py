@@ -55,7 +55,7 @@ class StatisticalQuery(Query):
     """The average of a bounded function of a record.
 
     `function` is called once with names that stand for the declared columns (`lambda t: (t.age > 60) & t.ill`) and says
-    what to compute from one record, in the closed language of `tacit.queries.language`. Values are clamped to
+    what to compute from one record, in the closed language of `tacit.sums.language`. Values are clamped to
     [low, high].
 
     Guarantee: replacing one record moves the sum of the values by at most high - low, whatever the record holds.

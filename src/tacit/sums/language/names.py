@@ -7,7 +7,7 @@ from tacit.data.columns import SMALLEST, Column, Moment, Number, day_number
 from tacit.data.levels import Flag, Levelled, Ordinal
 from tacit.data.stored import nearest_name
 from tacit.errors import InvalidParameter
-from tacit.queries.language.expression import Expression
+from tacit.sums.language.expression import Expression
 
 __all__ = ["Names"]
 

@@ -5,7 +5,7 @@ record, so it cannot mix records, branch on them, fail because of them or change
 expression is evaluated by numpy (`evaluate`) and printed as SQL (`sql`), and both agree to the last bit.
 """
 
-from tacit.queries.language.expression import Expression
-from tacit.queries.language.names import Names
+from tacit.sums.language.expression import Expression
+from tacit.sums.language.names import Names
 
 __all__ = ["Expression", "Names"]

@@ -6,12 +6,13 @@ from typing import final
 
 from tacit.data.columns import SMALLEST
 from tacit.data.dialects import Dialect
-from tacit.queries.language.expression import Expression, inner_first
+from tacit.sums.language.expression import Expression, inner_first
 
 __all__ = ["Printed"]
 
 _TRIVIAL = ("column", "constant", "truth")
-_DEEPEST = 40
+# Their value is written several times: nested ones would grow without bounds unless it had a name.
+_REPEATING = ("clip", "snap")
 
 
 @final
@@ -26,6 +27,7 @@ class Printed:
         nodes = inner_first(roots)
         uses = Counter(id(each) for node in nodes for each in node.operands if isinstance(each, Expression))
         uses.update(id(root) for root in roots)
+        uses.update(id(node.operands[0]) for node in nodes if node.operation in _REPEATING)
         self._texts: dict[int, str] = {}
         self._nodes = nodes
         levels: dict[int, int] = {}
@@ -36,7 +38,7 @@ class Printed:
             level = max((levels[id(each)] for each in inner), default=0)
             depth = 1 + max((depths[id(each)] for each in inner), default=0)
             text = self._print(node)
-            if node.operation not in _TRIVIAL and (uses[id(node)] > 1 or depth > _DEEPEST):
+            if node.operation not in _TRIVIAL and (uses[id(node)] > 1 or depth > dialect.deepest):
                 while len(self._layers) <= level:
                     self._layers.append([])
                 name = f"{prefix}{len(self._texts)}"
