@@ -4,7 +4,7 @@ Usage: python benchmarks/audit_diffprivlib.py [--plays 24000] [--epsilon 1]
 
 diffprivlib runs in an environment of its own (benchmarks/peers-requirements.txt, .venv-peers): the mechanism that is
 audited sends a data set to a process there and gets fitted coefficients back. One record of norm 100 becomes 0. The
-same data sets and weapon are then used on tacit's own estimator.
+same data sets and attack are then used on tacit's own estimator.
 """
 
 import argparse
@@ -68,7 +68,7 @@ class Peer:
         return answer
 
 
-def weapon(epsilon: float) -> LikelihoodRatio:
+def attack(epsilon: float) -> LikelihoodRatio:
     """Return the exact likelihood ratio of what diffprivlib's source code draws at its default C = 1.
 
     Its epsilon' = epsilon - 2 log(1 + R/4) is negative here, so it takes epsilon/2 and raises n lambda to
@@ -82,7 +82,7 @@ def weapon(epsilon: float) -> LikelihoodRatio:
 def audited(name: str, mechanism: Any, epsilon: float, plays: int) -> Report:
     """Audit one estimator on the pair."""
     return audit(
-        mechanism, (ROWS, LABELS), (OTHER, LABELS), epsilon=epsilon, plays=plays, weapons=[weapon(epsilon)], name=name
+        mechanism, (ROWS, LABELS), (OTHER, LABELS), epsilon=epsilon, plays=plays, attacks=[attack(epsilon)], name=name
     )
 
 

@@ -88,11 +88,6 @@ class Case:
     exact: Exact | None = None
     note: str = ""
 
-    @property
-    def weapons(self) -> tuple[Attack, ...]:
-        """The former name of `attacks`."""
-        return self.attacks
-
     def audit(
         self,
         *,

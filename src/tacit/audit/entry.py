@@ -30,7 +30,6 @@ def audit(
     plays: int = 10_000,
     confidence: float = 0.999,
     attacks: Sequence[Attack] = (),
-    weapons: Sequence[Attack] = (),
     exact: Exact | None = None,
     jobs: int = 1,
     patience: Patience | None = None,
@@ -51,7 +50,6 @@ def audit(
     different; a tuple such as (X, y) is taken as columns. Without `attacks` Bob trains a classifier; in any case he
     compares fingerprints as well. All attacks share the risk. `exact` is what is known from densities, if anything.
     `jobs` plays in parallel processes. `name` and `note` are for people.
-    `weapons` is the former name of `attacks`.
     """
     claim = Budget(epsilon, delta)
     level = checked_confidence(confidence)
@@ -60,7 +58,7 @@ def audit(
     if isinstance(plays, bool) or not isinstance(plays, int) or not _FEWEST <= plays <= _MOST:
         raise InvalidParameter(f"plays must be a whole number from {_FEWEST} to {_MOST}, got {plays!r}.")
     check_neighbours(first, second)
-    arms = all_attacks(attacks or weapons)
+    arms = all_attacks(attacks)
     each = 1 - (1 - level) / len(arms)
     title = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
     enough = plays_needed(claim.epsilon, claim.delta, each)
