@@ -14,6 +14,7 @@ On a machine with other work, processor time is the steadier measure.
 
 import argparse
 import multiprocessing
+import os
 import resource
 import statistics
 import sys
@@ -176,6 +177,8 @@ def measured(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
         **{f"{name} work": statistics.median(each) for name, each in work.items()},
         "peak": peak,
         "count": len(asked),
+        "load": os.getloadavg()[2],
+        "spread": {name: (min(each), max(each)) for name, each in work.items()},
     }
 
 
@@ -187,6 +190,7 @@ def page(found: dict[str, Any], rows: int) -> str:
     peak = found["peak"] / 2**20
     each = 1000.0 / found["count"]
     description = (__doc__ or "").split("\n\n")[1]
+    spread = ", ".join(f"{name} {low:.1f} to {high:.1f} s" for name, (low, high) in found["spread"].items())
     return f"""# Statistical queries at scale
 
 Made by `python benchmarks/queries_scale.py` (one process, two cores; medians of {REPEATS} runs that take turns).
@@ -200,6 +204,9 @@ Made by `python benchmarks/queries_scale.py` (one process, two cores; medians of
 | time per query, plain SQL by LEAST and GREATEST | {found["least"] * each:.1f} ms | | |
 | oracle / the faster plain SQL, processor time | {work:.2f} | at most {DEMANDED} | {_met(work <= DEMANDED)} |
 | oracle / the faster plain SQL | {ratio:.2f} | at most {DEMANDED} | {_met(ratio <= DEMANDED)} |
+
+Processor time of single runs: {spread}. Load average over the last 15 minutes: {found["load"]:.1f}; where it is well
+above 1, or the runs differ by more than the ratios do, measure again on a quiet machine. All three share one DuckDB.
 """
 
 
