@@ -186,9 +186,10 @@ def _distinct(levels: object, least: int) -> tuple[str, ...]:
     read = [name for level in levels if (name := text(level)) is not None]
     # A text with half of a pair of surrogates is no text: it can be stored nowhere.
     writable = all(name == name.encode("utf-8", "replace").decode() for name in read)
-    if not least <= len(read) == len(levels) == len(set(read)) or not writable:
+    if not least <= len(read) == len(levels) == len(set(read)) or not writable or "" in read:
         raise InvalidParameter(
-            f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}."
+            f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}. An empty text is "
+            "a missing value, not a level."
         )
     return tuple(read)
 

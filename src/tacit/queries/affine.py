@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from tacit.sums.language.expression import Expression, constant, number
 
-__all__ = ["affine", "features_of", "nearest"]
+__all__ = ["LARGEST", "affine", "features_of", "nearest"]
 
 Floats = NDArray[np.float64]
 
-_LARGEST, _SMALLEST = 1e30, 1e-30
+LARGEST, _SMALLEST = 1e30, 1e-30
 """What constants in a query must lie between."""
 
 
@@ -57,5 +57,5 @@ def _joined(parts: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
 
 def _constants(numbers: Floats) -> list[float]:
     """Return numbers that may stand in a query."""
-    inside = np.clip(np.nan_to_num(numbers), -_LARGEST, _LARGEST)
+    inside = np.clip(np.nan_to_num(numbers), -LARGEST, LARGEST)
     return [float(number) for number in np.where(np.abs(inside) <= _SMALLEST, 0.0, inside)]

@@ -14,7 +14,7 @@ from tacit.data.encoded import encoded, rows_of
 from tacit.data.records import Records
 from tacit.erm.fitting import INTERCEPT, known_norm, needed_budget, validated
 from tacit.errors import InvalidParameter
-from tacit.queries.affine import affine, features_of
+from tacit.queries.affine import LARGEST, affine, features_of
 from tacit.queries.inquiry import Inquiry, Round
 from tacit.queries.learner import OracleClassifier
 from tacit.queries.oracle import StatisticalOracle
@@ -137,7 +137,7 @@ class SQPerceptron(OracleClassifier):
         larger = (*names, *names[:1] * _MORE)
 
         def probe(table: Any) -> Any:
-            return affine(features_of(table, larger), np.ones(len(larger)), 1.0) < 1.0
+            return affine(features_of(table, larger), np.full(len(larger), LARGEST), 1.0) < 1.0
 
         return [RowSums(names), StatisticalQuery(probe)]
 

@@ -139,8 +139,6 @@ class SQLTable(Table):
             raise
         except Exception as error:
             failure = type(error).__name__
-            if os.environ.get("TACIT_DEBUG_SQL"):
-                print(sql, error)
         # Raised out here, so that what the engine said is not even in the exception's context.
         if what == "opened":
             raise InvalidParameter(self._unreadable(failure))
