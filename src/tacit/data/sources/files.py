@@ -160,7 +160,10 @@ def _stored(files: Sequence[Path], connection: Any) -> Mapping[str, Stored]:
     header = _header(files[0])
     for file in files[1:]:
         if _header(file) != header:
-            raise InvalidParameter(f"all files of one table must have the same first line, but {str(file)!r} differs.")
+            raise InvalidParameter(
+                f"all files of one table must have the same first line, but {str(file)!r} differs from "
+                f"{str(files[0])!r}. Name one of the files, or move the others away."
+            )
     return dict.fromkeys(header, Stored("lines"))
 
 
@@ -209,7 +212,7 @@ def _check_names(names: Sequence[str], file: Path) -> None:
         if name.casefold() in seen:
             raise InvalidParameter(
                 f"{str(file)!r} has columns {seen[name.casefold()]!r} and {name!r}, which differ in case at most. "
-                "Rename one."
+                "Rename one; or, if the first line is a record, put a line with the columns' names above it."
             )
         seen[name.casefold()] = name
 

@@ -68,7 +68,10 @@ class Expression:
         refuse("a numpy function")
 
     def __bool__(self) -> NoReturn:
-        refuse("a Python condition (`if`, `and`, `or`, `not`, a chained comparison): use &, | and ~ instead; it")
+        refuse(
+            "a Python condition (`if`, `and`, `or`, `not`, `in`, `max`, a chained comparison): use &, |, ~, ifelse, "
+            "isin and clip instead; it"
+        )
 
     def __iter__(self) -> NoReturn:
         refuse("going through the records")
