@@ -280,7 +280,9 @@ def checked_norm(norm: float) -> float:
 
 def checked_features(features: Sequence[str]) -> tuple[str, ...]:
     """Return the names of different columns."""
-    names = tuple(features) if not isinstance(features, str) else ()
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+    given = tuple(features) if not isinstance(features, str) else ()
+    # As plain texts: one of somebody's own may be equal to whatever it likes.
+    names = tuple(str.__str__(name) for name in given if issubclass(type(name), str))
+    if not names or len(names) != len(given) or len(set(names)) != len(names):
         raise InvalidParameter("features must be a list of different column names.")
     return names

@@ -95,7 +95,8 @@ class Engine(ABC):
         query, table = replace(query), Names(self.columns)
         features = tuple(_feature(table, name) for name in getattr(query, "features", ()))
         _check_norm(getattr(query, "norm", None), features)
-        given = _called(query, table)
+        # The function gets names of its own: what it does to them changes nothing here.
+        given = tuple(replayed(column, table) for column in _called(query, Names(self.columns)))
         levels = getattr(query, "levels", ())
         if not levels:
             columns = tuple(number(column) for column in given)
@@ -158,7 +159,7 @@ def _called(query: Query, table: Names) -> tuple[Expression, ...]:
                 "a query's function must give an expression of the columns it is called with, got "
                 f"{type(column).__name__}."
             )
-    return tuple(replayed(column, table) for column in columns)
+    return columns
 
 
 def _feature(table: Names, name: str) -> Expression:

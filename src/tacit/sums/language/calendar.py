@@ -6,7 +6,7 @@ algorithms", 2013): with the leap day last, years of a 400-year cycle and months
 
 import math
 
-from tacit.sums.language.expression import Expression, choose, number, refuse
+from tacit.sums.language.expression import Expression, choose, constant, number, refuse
 
 __all__ = ["floor", "month", "quotient", "weekday", "year"]
 
@@ -53,8 +53,8 @@ def floor(value: Expression) -> Expression:
 
 def quotient(value: Expression, divisor: float) -> Expression:
     """Return the whole part of a quotient of whole numbers far below 2^53 / divisor, where division cannot round up."""
-    days = number(value)
-    if divisor not in _DIVISORS or max(-days.low, days.high) > _MOST_DAYS:
+    days, by = number(value), constant(divisor).low
+    if by not in _DIVISORS or max(-days.low, days.high) > _MOST_DAYS:
         refuse("a quotient other than the calendar's")
-    low, high = float(math.floor(days.low / divisor)), float(math.floor(days.high / divisor))
-    return Expression("quotient", (days, float(divisor)), "number", low, high, 1.0)
+    low, high = float(math.floor(days.low / by)), float(math.floor(days.high / by))
+    return Expression("quotient", (days, by), "number", low, high, 1.0)

@@ -22,15 +22,17 @@ class Names:
 
     def __getitem__(self, name: str) -> Expression:
         """Return what stands for a column: the same object each time."""
-        if name not in self._columns:
-            near = nearest_name(name, self._columns) if isinstance(name, str) else None
+        # A text of somebody's own may print itself, or be equal, as it likes.
+        plain = str.__str__(name) if issubclass(type(name), str) else None
+        if plain is None or plain not in self._columns:
+            near = None if plain is None else nearest_name(plain, self._columns)
             shown = ", ".join(list(self._columns)[:20]) + (", ..." if len(self._columns) > 20 else "")
             raise InvalidParameter(
                 f"there is no declared column {name!r}"
                 + (f"; did you mean {near!r}?" if near else "; the records have ")
                 + ("" if near else f"{shown}.")
             )
-        return self._known.setdefault(name, stands_for(name, self._columns[name]))
+        return self._known.setdefault(plain, stands_for(plain, self._columns[plain]))
 
     def __getattr__(self, name: str) -> Expression:
         """Return what stands for a column."""

@@ -19,7 +19,7 @@ def replayed(expression: Expression, table: Names) -> Expression:
     """Return the expression with the same operations, over the columns that a table declares."""
     built: dict[int, Expression] = {}
     for node in inner_first([expression]):
-        operands: list[Any] = [built[id(each)] if type(each) is Expression else each for each in node.operands]
+        operands: list[Any] = [built[id(each)] if type(each) is Expression else _plain(each) for each in node.operands]
         if node.operation == "column":
             built[id(node)] = table[operands[0]]
         elif node.operation in _BUILT:
@@ -27,6 +27,19 @@ def replayed(expression: Expression, table: Names) -> Expression:
         else:
             refuse(f"the operation {node.operation!r}")
     return built[id(expression)]
+
+
+def _plain(operand: Any) -> Any:
+    """Return a constant, a name or a list of places, and nothing that could answer in a way of its own."""
+    if type(operand) not in (bool, int, float, str, tuple):
+        refuse(f"an operand of type {type(operand).__name__}")
+    return operand
+
+
+def _code(column: Any) -> Expression:
+    if type(column) is not Expression:
+        refuse("`.code` of something other than a column with levels")
+    return column.code
 
 
 def _compared(sign: str) -> Callable[[Any, Any], Expression]:
@@ -41,7 +54,7 @@ _BUILT: Mapping[str, Callable[..., Expression]] = {
     "constant": constant,
     "truth": truth,
     "one": lambda value: number(truth(value)),
-    "code": lambda column: column.code,
+    "code": _code,
     "member": member,
     "+": lambda one, other: number(one) + number(other),
     "-": lambda one, other: number(one) - number(other),
