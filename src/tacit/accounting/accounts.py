@@ -97,7 +97,7 @@ class RenyiAccount(Account):
 
         A claim `at` an (epsilon, delta) is not needed and changes nothing.
         """
-        check_event(event)
+        event = check_event(event)
         if at is not None and not isinstance(at, Budget):
             raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
         return tamed(sum((renyi(part, self.order) * count for part, count in flatten(event)), Budget(0)))

@@ -116,7 +116,11 @@ _KNOWN: dict[str, type] = {
 
 
 def check_event(event: Event, depth: int = 0) -> Event:
-    """Return the event if it is one that can be recorded and its numbers make sense."""
+    """Return the event anew, with plain Python numbers, if it can be recorded and its numbers make sense.
+
+    What is priced and recorded is this copy: a count of numpy's overflows where counts are multiplied, a multiplier in
+    half precision where it is squared, and a class of one's own may do as it likes.
+    """
     kind = type(event).__name__
     if depth > _DEEPEST:
         raise InvalidParameter(f"an event may hold events within events, but not more than {_DEEPEST} deep.")
@@ -125,34 +129,39 @@ def check_event(event: Event, depth: int = 0) -> Event:
             f"{kind} is not an event that tacit can price; it knows {', '.join(_KNOWN)}. "
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
-    fields = _fields(event)
-    for name, value in fields.items():
-        if name == "event":
-            check_event(value, depth + 1)
-        elif name == "events":
-            _check_events(kind, value, depth)
-        else:
-            _check_number(f"{kind}.{name}", _LIMITS[name], value)
+    fields = {name: _checked(kind, name, value, depth) for name, value in _fields(event).items()}
     if kind == "RandomizedResponseDpEvent" and fields["noise_parameter"] > 1:
         raise InvalidParameter(f"{kind}.noise_parameter is a probability, got {fields['noise_parameter']!r}.")
     if kind == "SampledWithoutReplacementDpEvent" and fields["sample_size"] > fields["source_dataset_size"]:
         raise InvalidParameter(f"{kind}: the sample is larger than the data set.")
-    return event
+    return type(event)(**fields)
 
 
-def _check_events(kind: str, events: object, depth: int) -> None:
+def _checked(kind: str, name: str, value: Any, depth: int) -> Any:
+    if name == "event":
+        return check_event(value, depth + 1)
+    if name != "events":
+        return _checked_number(f"{kind}.{name}", _LIMITS[name], value)
     # A generator would be empty by the time it is priced.
-    if not isinstance(events, list | tuple):
-        raise InvalidParameter(f"{kind}.events must be a list, got {type(events).__name__}.")
-    for part in events:
-        check_event(part, depth + 1)
+    if not isinstance(value, list | tuple):
+        raise InvalidParameter(f"{kind}.events must be a list, got {type(value).__name__}.")
+    return [check_event(part, depth + 1) for part in value]
 
 
-def _check_number(where: str, limits: _Limits, value: object) -> None:
-    kinds = (int, np.integer) if limits.whole else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not limits.low <= value <= limits.high:
+def _checked_number(where: str, limits: _Limits, value: object) -> int | float:
+    number = np.generic.item(value) if isinstance(value, np.integer | np.floating) else value
+    if isinstance(number, np.longdouble):
+        number = float(number)
+    if isinstance(number, int) and not isinstance(number, bool):
+        number = int.__int__(number)
+    elif isinstance(number, float) and not limits.whole:
+        number = float.__float__(number)
+    else:
+        number = math.nan
+    if not limits.low <= number <= limits.high:
         wanted = "a whole number" if limits.whole else "a number"
         raise InvalidParameter(f"{where} must be {wanted} from {limits.low:g} to {limits.high:g}.")
+    return number if limits.whole else float(number)
 
 
 def _fields(event: Event) -> dict[str, Any]:
@@ -186,7 +195,7 @@ def _to_plain(event: Event) -> dict[str, Any]:
         elif name == "events":
             plain[name] = [_to_plain(part) for part in value]
         else:
-            plain[name] = int(value) if _LIMITS[name].whole else float(value)
+            plain[name] = value
     return plain
 
 
@@ -220,7 +229,7 @@ def from_add_or_remove_one(event: Event) -> Event:
     moves the sum at most twice as far.
     Reference: replacing a record is removing one and adding one; group privacy for two; prices.md for samples.
     """
-    check_event(event)
+    event = check_event(event)
     if isinstance(event, dp_event.GaussianDpEvent | dp_event.LaplaceDpEvent):
         return type(event)(event.noise_multiplier / 2)
     if isinstance(event, dp_event.ComposedDpEvent):

@@ -54,7 +54,7 @@ class GaussianAccount(Account):
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the squares to add; a claim `at` an (epsilon, delta) is not needed and changes nothing."""
-        check_event(event)
+        event = check_event(event)
         if at is not None and not isinstance(at, Budget):
             raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
         return tamed(Budget._amount(sum(map(_square, flatten(event)), Fraction(0)), Fraction(0)))

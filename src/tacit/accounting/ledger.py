@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, final
 import sqlalchemy as sa
 
 from tacit.accounting.accounts import Account, account_for
-from tacit.accounting.events import Event, event_to_json
+from tacit.accounting.events import Event, check_event, event_to_json
 from tacit.accounting.history import Entry, History, Partition, Path, digest
 from tacit.accounting.store import (
     ACCOUNT,
@@ -186,6 +186,7 @@ class Ledger:
         (Gaussian noise on a "basic" account); it is checked that the event keeps it.
         """
         _check_text("label", label)
+        event = check_event(event)
         text = event_to_json(event)
         amount = self._account.charge(event, at)
         with self._writing() as (connection, history):

@@ -1,0 +1,75 @@
+"""Attacks on models, scores and accounts: what one record, or one odd number, must not be able to do."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+
+from tacit import Budget, Ledger
+from tacit.accounting.compose import cost, satisfies
+from tacit.accounting.events import Event, check_event
+from tacit.errors import BudgetExceeded
+
+
+class _Nothing(int):
+    """A number of times that makes nothing of whatever it is multiplied with."""
+
+    def __mul__(self, other: object) -> int:
+        return 0
+
+    __rmul__ = __mul__
+
+
+class _Once(list[Any]):
+    """A list that shows its events to the first who looks, and to nobody after."""
+
+    shown = False
+
+    def __iter__(self) -> Any:
+        first, self.shown = not self.shown, True
+        return super().__iter__() if first else iter([])
+
+
+def _many_times(event: Event, kind: Any) -> Event:
+    return dp_event.SelfComposedDpEvent(dp_event.SelfComposedDpEvent(event, kind(2**32)), kind(2**32))
+
+
+@pytest.mark.parametrize("accountant", ["basic", "renyi", "gaussian"])
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint64])
+def test_counts_multiply_without_overflow(tmp_path: Path, accountant: Any, kind: Any) -> None:
+    """2^32 times 2^32 releases are refused in every account; as numpy's integers they were none, and free."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="a", budget=Budget(1, 1e-6), accountant=accountant)
+    one: Event = dp_event.LaplaceDpEvent(1.0) if accountant == "basic" else dp_event.GaussianDpEvent(1.0)
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(_many_times(one, kind), label="all of it")
+    assert not ledger.entries()
+
+
+def test_a_multiplier_in_half_precision_is_that_number(tmp_path: Path) -> None:
+    """The square of 300 is no half-precision number: such an event was free under Renyi, and kept any budget."""
+    half, plain = dp_event.GaussianDpEvent(np.float16(300)), dp_event.GaussianDpEvent(300.0)
+    assert not satisfies(half, Budget(1e-9, 1e-9))
+    assert cost(half, delta=1e-6, method="renyi") == cost(plain, delta=1e-6, method="renyi")
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="a", budget=Budget(1, 1e-6), accountant="renyi")
+    assert ledger.spend(half, label="half").amount == ledger.spend(plain, label="plain").amount
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(1.0), _Nothing(1000)),
+        dp_event.ComposedDpEvent(_Once([dp_event.LaplaceDpEvent(0.001)])),
+    ],
+)
+def test_numbers_and_lists_of_ones_own_are_priced_as_what_they_hold(event: Event) -> None:
+    """An event is copied into plain numbers and lists once, and the copy is priced: overriding buys nothing."""
+    assert cost(event, method="basic") == Budget(1000)
+
+
+def test_a_checked_event_holds_plain_numbers() -> None:
+    """Whole numbers come out as int and all others as float, of whatever kind they went in."""
+    checked = check_event(dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(np.longdouble(2)), np.int8(5)))
+    assert type(checked.count) is int
+    assert type(checked.event.noise_multiplier) is float
