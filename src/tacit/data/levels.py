@@ -188,8 +188,8 @@ def _distinct(levels: object, least: int) -> tuple[str, ...]:
     writable = all(name == name.encode("utf-8", "replace").decode() for name in read)
     if not least <= len(read) == len(levels) == len(set(read)) or not writable or "" in read:
         raise InvalidParameter(
-            f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}. An empty text is "
-            "a missing value, not a level."
+            f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}. An empty text "
+            "is a missing value, not a level."
         )
     return tuple(read)
 

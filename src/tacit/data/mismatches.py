@@ -30,6 +30,8 @@ class Mismatch:
     column: str
     missing: float
     undeclared: float
+    expected: bool = False
+    """Whether the column declares a level for everything else, so that undeclared values are no surprise."""
 
 
 @final
@@ -54,9 +56,10 @@ class Mismatches:
         """What a person should know: one sentence for each share that noise alone does not explain and that is much."""
         said = []
         for found in self.columns:
+            undeclared = 0.0 if found.expected else found.undeclared
             for share, what in (
                 (found.missing, "are missing or cannot be read as declared"),
-                (found.undeclared, "lie beyond the declared bounds, or at no declared level"),
+                (undeclared, "lie beyond the declared bounds, or at no declared level"),
             ):
                 if share > _MUCH + self.noise_error:
                     said.append(f"About {min(share, 1.0):.0%} of the values of {found.column!r} {what}.")
@@ -114,7 +117,10 @@ def mismatches(
     shares = np.maximum(found.value, 0.0) / records.n
     error = noise.error(1.0 - (1.0 - confidence) / (2 * len(names))) / records.n
     told = Mismatches(
-        tuple(Mismatch(name, float(one), float(two)) for name, (one, two) in zip(names, shares, strict=True)),
+        tuple(
+            Mismatch(name, float(one), float(two), getattr(records.columns[name], "other", None) is not None)
+            for name, (one, two) in zip(names, shares, strict=True)
+        ),
         error,
         confidence,
         found.map(lambda _: shares),

@@ -96,7 +96,7 @@ def known_norm(data_norm: object, X: object) -> float:
     if declared is None:
         raise InvalidParameter(
             "data_norm is missing: rows are clipped to this norm, and it must not be read off the data. Give the "
-            "largest norm that a row can have, or put a PublicEncoder in front, which knows it."
+            "largest norm that a row can have, or fit Records(table, schema), whose rows have one."
         )
     norm = finite_number("data_norm", declared)
     if not 1e-100 < norm < 1e100:

@@ -19,6 +19,7 @@ from tacit.data.sources.table import Block
 from tacit.erm.classification import known_classes
 from tacit.erm.fitting import needed_budget
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.mechanism import checked_whole
 from tacit.queries.inquiry import Inquiry, Round, planned
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.plan import Plan, checked_noise_rate
@@ -88,6 +89,11 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Learn from records, column by column, wherever they are."""
         budget = needed_budget(self.epsilon, self.delta)
         engine = engine_for(records)
+        if engine.label is None or not isinstance(engine.columns[engine.label], Levelled):
+            raise InvalidParameter(
+                "a classifier needs a target with declared levels (Category, Ordinal or Flag), got "
+                f"{'none' if engine.label is None else repr(engine.label)}."
+            )
         labels = self._labels(engine)
         inquiry = Inquiry.of_records(
             engine,
@@ -131,6 +137,7 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         `features` is how many there are, or their names; it may be left out where a schema says it. Without declared
         classes two are assumed. No record is touched and nothing is charged.
         """
+        n = checked_whole("n", n)
         names = tuple(f"x{j}" for j in range(features)) if isinstance(features, int) else tuple(features or ())
         budget = needed_budget(self.epsilon, self.delta)
         declared = self._declared_classes()
@@ -154,6 +161,9 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         own, declared = engine.labels, self._declared_classes()
         column = None if engine.label is None else engine.columns[engine.label]
         known = column.classes if isinstance(column, Levelled) else own
+        if isinstance(column, Levelled) and self.most_classes > 2:
+            # Sorted, as scikit-learn has classes; a rule for one of two classes stands for the one declared second.
+            known = tuple(sorted(known))
         listed = known if declared is None else checked_classes(declared)
         labels = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
         self._check_rate(len(labels))

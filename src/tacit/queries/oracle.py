@@ -193,6 +193,7 @@ class StatisticalOracle:
         answers about the same records (else see `conversation`), or `of="sample"` of the average over the records.
         `noise_rate` says how often the label is wrong: answers are then about the true labels.
         """
+        queries = _made_again(queries)
         plan = self.preview(
             queries,
             tolerance=tolerance,
@@ -202,10 +203,9 @@ class StatisticalOracle:
             noise_rate=noise_rate,
             of=of,
         )
-        queries = list(queries)
         demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
         prepared = [self._engine.prepare(query) for query in queries]
-        asking = Asking(noise_rate, label or asked_in_words(prepared), self._ledger)
+        asking = Asking(checked_noise_rate(noise_rate), label or asked_in_words(prepared), self._ledger)
         try:
             shares = self._shares(prepared, demand, plan, asking)
         except BudgetExceeded as refusal:
@@ -236,11 +236,15 @@ class StatisticalOracle:
         The strategy is called with `ask(number, queries, of)`, which answers a round's queries, once. Gaussian rounds
         have much less noise this way than if they were charged one by one.
         """
+        if type(rounds) is not Rounds:
+            raise InvalidParameter(f"wanted tacit.queries.Rounds, got {type(rounds).__name__}.")
+        rounds = replace(rounds)
         asking = Asking(checked_noise_rate(noise_rate), label, self._ledger)
         self._engine.check()
 
         def carried_out(answered: Answered) -> Result:
             def ask(number: int, queries: Sequence[Query], of: Target = "population") -> list[Answer]:
+                queries = _made_again(queries)
                 demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
                 prepared = [self._engine.prepare(query) for query in queries]
                 sums = answered(number, demand, lambda: self._sums(prepared, asking))
@@ -278,7 +282,9 @@ class StatisticalOracle:
             if rate == 0:
                 return sums
             flipped = np.concatenate(self._engine.sums(prepared, flipped=True, part=asking.part))
-            return (1.0 - rate) * sums - rate * flipped
+            # A tiny rate makes tiny products, which must not fail however numpy was told to take them.
+            with np.errstate(all="ignore"):
+                return (1.0 - rate) * sums - rate * flipped
         except Exception as error:  # an engine may fail in any way, and its words may quote records
             failure = type(error).__name__
         # Raised out here, so that what the engine said is not even in the exception's context.
@@ -318,15 +324,9 @@ class StatisticalOracle:
 
     def _demand(self, queries: Sequence[Query], *, confidence: float, noise_rate: float, of: Target) -> Demand:
         """Add up what the queries need, or refuse what is no list of queries."""
-        if not isinstance(queries, list | tuple) or not queries:
-            raise InvalidParameter("wanted a list of at least one query.")
-        for query in queries:
-            if type(query) not in KINDS:
-                raise InvalidParameter(f"wanted queries such as StatisticalQuery(...), got {type(query).__name__}.")
+        again = _made_again(queries)
         if checked_noise_rate(noise_rate) > 0:
             self._engine.check_labels()
-        # Made again from their fields: whatever else an object says of itself is not believed.
-        again = [replace(query) for query in queries]
         return Demand.of_queries(again, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
 
     def _left(self) -> Budget | None:
@@ -349,6 +349,20 @@ def asked_in_words(prepared: Sequence[Prepared]) -> str:
     name = type(first.query).__name__
     said = f"{kind.get(name, name.lower())} of {about}"[:_LONGEST_LABEL]
     return "".join(letter if letter.isprintable() else "?" for letter in said) + more
+
+
+def _made_again(queries: Sequence[Query]) -> list[Query]:
+    """Return queries made again, once, from their fields: whatever else an object says of itself is not believed.
+
+    What is charged for and what is asked must be the same list: one of somebody's own may hold others at every look.
+    """
+    listed = list(queries) if isinstance(queries, list | tuple) else []
+    if not listed:
+        raise InvalidParameter("wanted a list of at least one query.")
+    for query in listed:
+        if type(query) not in KINDS:
+            raise InvalidParameter(f"wanted queries such as StatisticalQuery(...), got {type(query).__name__}.")
+    return [replace(query) for query in listed]
 
 
 def _told(queries: Sequence[Query], shares: Shares, demand: Demand, plan: Plan) -> list[Answer]:

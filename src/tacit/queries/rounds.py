@@ -26,7 +26,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.gaussian import Multipliers
-from tacit.mechanisms.mechanism import Mechanism, typed_below
+from tacit.mechanisms.mechanism import Mechanism, checked_whole, typed_below
 from tacit.noise import Source, add_on_grid
 from tacit.queries.plan import Demand, Noise, Plan
 
@@ -100,9 +100,12 @@ class Rounds(Mechanism[Callable[[Answered], Any], Any]):
     size: int
 
     def __post_init__(self) -> None:
-        if not self.weights or min(self.weights) < 1:
-            raise InvalidParameter("rounds need positive whole weights.")
-        if self.noise not in ("laplace", "gaussian"):
+        # As plain values: what is charged and what is drawn must be computed from the same ones.
+        object.__setattr__(self, "weights", tuple(checked_whole("each weight", weight) for weight in self.weights))
+        object.__setattr__(self, "size", checked_whole("size", self.size))
+        if not self.weights or min(self.weights) < 1 or type(self.budget) is not Budget:
+            raise InvalidParameter("rounds need a Budget and at least one weight.")
+        if type(self.noise) is not str or self.noise not in ("laplace", "gaussian"):
             raise InvalidParameter(f"noise must be 'laplace' or 'gaussian', got {self.noise!r}.")
         if self.noise == "laplace":
             object.__setattr__(self, "budget", Budget(typed_below(self.budget.exact_epsilon)))

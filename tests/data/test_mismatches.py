@@ -1,0 +1,101 @@
+"""How well a schema fits is told with noise, for one charge."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from tacit import Budget, Ledger, Records, Schema
+from tacit.data import Category, Flag, Key, Moment, Number
+from tacit.data.mismatches import mismatches
+from tacit.errors import BudgetExceeded
+from tacit.mechanisms import Gaussian, Laplace
+
+N = 4_000
+SCHEMA = Schema(
+    {
+        "id": Key(),
+        "age": Number(0, 100),
+        "ward": Category(["A", "B"]),
+        "day": Moment("2020-01-01", "2020-12-31"),
+        "kind": Category(["x", "rest"], other="rest"),
+        "ill": Flag(),
+    },
+    target="ill",
+)
+
+
+def _table(n: int = N) -> dict[str, list[object]]:
+    """A tenth of the ages is missing, a fifth too large; half of the wards are lower case; all kinds are others."""
+    return {
+        "id": list(range(n)),
+        "age": [None if i % 10 == 0 else 500 if i % 5 == 1 else 50 for i in range(n)],
+        "ward": ["a" if i % 2 else " A " for i in range(n)],
+        "day": ["2020-06-01"] * n,
+        "kind": ["something else"] * n,
+        "ill": [True] * n,
+    }
+
+
+def test_the_shares_are_those_of_the_records_up_to_the_stated_noise():
+    """Missing, out of bounds and of no level are counted apart, column by column."""
+    with pytest.warns(UserWarning, match="Compare the schema with the codebook"):
+        found = mismatches(Records(_table(), SCHEMA), epsilon=50.0, confidence=1 - 1e-9)
+    truth = {"age": (0.1, 0.2), "ward": (0.0, 0.5), "day": (0.0, 0.0), "kind": (0.0, 1.0), "ill": (0.0, 0.0)}
+    assert [each.column for each in found.columns] == list(truth)
+    for name, shares in truth.items():
+        assert (found[name].missing, found[name].undeclared) == pytest.approx(shares, abs=found.noise_error)
+
+
+def test_words_are_said_above_five_per_cent_and_not_where_a_level_takes_in_the_rest():
+    """The warning names the column and what is wrong, never a value; `other` is no surprise."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = Records(_table(), SCHEMA).mismatches(epsilon=50.0)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == len(found.words) == 3
+    assert [next(name for name in ("age", "ward", "kind") if f"'{name}'" in each) for each in said] == [
+        "age", "age", "ward"
+    ]  # fmt: skip
+    assert "something else" not in "".join(said)
+
+
+def test_one_charge_pays_for_all_columns_and_a_part_pays_from_its_own_account(tmp_path):
+    """Two parts cost the larger of both; what does not fit is refused before a record is read."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="d", budget=Budget(1.0))
+    one, other = Records(_table(), SCHEMA, key="id").split(0.5, 0.5, by="key")
+    with pytest.warns(UserWarning):
+        one.mismatches(epsilon=0.9, ledger=ledger)
+    with pytest.warns(UserWarning):
+        other.mismatches(epsilon=0.4, ledger=ledger)
+    assert ledger.spent == Budget(0.9)
+    with pytest.raises(BudgetExceeded):
+        one.mismatches(epsilon=0.2, ledger=ledger)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_noise_is_made_for_a_record_that_changes_every_column(delta):
+    """A replacement moves two counts in each of five columns: L1 sensitivity 10, L2 sensitivity sqrt(10)."""
+    good = {name: column[:1] * 3 for name, column in _table().items()}
+    good |= {"age": [50] * 3, "ward": ["A"] * 3, "kind": ["x"] * 3}
+    one = {**good, "age": [50, 50, None], "ward": ["A", "A", None], "day": ["2020-06-01"] * 2 + [None]}
+    one |= {"kind": ["x", "x", None], "ill": [True, True, None]}
+    other = {**one, "age": [50, 50, 500], "ward": ["A", "A", "?"], "day": ["2020-06-01"] * 2 + ["2031-01-01"]}
+    other |= {"kind": ["x", "x", "?"], "ill": [True, True, "?"]}
+    counts = [Records(each, SCHEMA).table.mismatches(None, None) for each in (one, other)]
+    moved = counts[0] - counts[1]
+    assert np.abs(moved).sum() == 10.0
+    assert np.square(moved).sum() == 10.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = mismatches(Records(one, SCHEMA), epsilon=0.5, delta=delta, confidence=0.95)
+    budget, level = Budget(0.5, delta), 1 - 0.05 / 10
+    right, weak = (
+        Laplace.for_budget(budget, scale * 10.0, (5, 2)).error(level)
+        if delta == 0
+        else Gaussian.for_budget(budget, scale * math.sqrt(10.0), (5, 2)).error(level)
+        for scale in (1.0, 0.9)
+    )
+    assert found.noise_error * 3 == pytest.approx(right)
+    assert found.noise_error * 3 > 1.05 * weak
