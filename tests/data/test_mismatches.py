@@ -65,9 +65,9 @@ def test_one_charge_pays_for_all_columns_and_a_part_pays_from_its_own_account(tm
     """Two parts cost the larger of both; what does not fit is refused before a record is read."""
     ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="d", budget=Budget(1.0))
     one, other = Records(_table(), SCHEMA, key="id").split(0.5, 0.5, by="key")
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="codebook"):
         one.mismatches(epsilon=0.9, ledger=ledger)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="codebook"):
         other.mismatches(epsilon=0.4, ledger=ledger)
     assert ledger.spent == Budget(0.9)
     with pytest.raises(BudgetExceeded):
