@@ -1,17 +1,23 @@
 """Attacks on records: objects that lie about themselves, and readings that do not belong together."""
 
+from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tacit.budget import Budget
 from tacit.data import Number, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle import StatisticalOracle
+from tacit.queries.rounds import Rounds
 from tacit.sums.language.expression import Expression
-from tacit.sums.query import Query, RowSums, StatisticalQuery
+from tacit.sums.query import Histogram, Query, RowSums, StatisticalQuery
 
 SCHEMA = Schema({"x": Number(0, 10), "z": Number(0, 10)})
+LABELLED = Schema({"x": Number(0, 10), "y": Number(0, 1)}, target="y")
 
 
 @pytest.fixture
@@ -86,3 +92,86 @@ def test_what_a_function_does_to_its_names_changes_no_range(oracle: StatisticalO
         return t.x
 
     assert shares(oracle, StatisticalQuery(forging)) <= 100.0
+
+
+class Changing(list[Query]):
+    """A list that holds a cheap histogram at the first looks, and dear means at the later ones."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[Query]:
+        self.looks += 1
+        return iter([Histogram(lambda t: t.x, tuple(range(8)))]) if self.looks < 3 else super().__iter__()
+
+
+def test_what_is_asked_is_what_was_charged_for(oracle: StatisticalOracle) -> None:
+    """Claim: a list of queries is looked at once, so that the noise belongs to the very queries that are answered."""
+    dear: list[Query] = [StatisticalQuery(lambda t: t.x)] * 8
+    rounds = Rounds(Budget(1.0), "laplace", (1,), 8)
+    told = oracle.carry_out(rounds, lambda ask: ask(0, Changing(dear))).value
+    assert len(told) == len(oracle.ask_all(Changing(dear), epsilon=1.0)) == 1
+
+
+class Free(Rounds):  # type: ignore[misc]
+    """Rounds without any noise."""
+
+    def randomise(self, value: Any, source: Any) -> Any:
+        """Hand out the sums."""
+        return value(lambda number, demand, sums: sums())
+
+
+class Weights(tuple[int, ...]):
+    """Weights of which each is more than all together."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return 10**6
+
+
+def test_rounds_are_those_of_the_library_and_their_weights_add_up(oracle: StatisticalOracle) -> None:
+    """Claim: what draws the noise of rounds is what was charged; no round has more than its share."""
+    with pytest.raises(InvalidParameter):
+        oracle.carry_out(Free(Budget(1.0), "laplace", (1,), 1), lambda ask: ask(0, [StatisticalQuery(lambda t: t.x)]))
+    assert Rounds(Budget(1.0), "laplace", Weights((1, 1)), 1).share(0) == Fraction(1, 2)
+
+
+class Stretched(StatisticalQuery):  # type: ignore[misc]
+    """A query whose range is another at every look."""
+
+    looks = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "high":
+            Stretched.looks += 1
+            return 1.0 if Stretched.looks % 2 else 1e-6
+        return super().__getattribute__(name)
+
+
+def test_a_query_of_ones_own_is_not_asked_in_a_conversation(oracle: StatisticalOracle) -> None:
+    """Claim: no engine sees a query that is not one of the library's four, whichever way it came."""
+    with pytest.raises(InvalidParameter, match="Stretched"):
+        oracle.conversation(2, epsilon=1.0, plan="rounded").ask(Stretched(lambda t: t.x))
+
+
+class Rate(float):
+    """A rate that makes the answer a thousand times as large."""
+
+    def __rsub__(self, other: float) -> float:
+        return 1000.0
+
+
+def test_a_rate_of_ones_own_does_not_scale_the_sums(oracle: StatisticalOracle) -> None:
+    """Claim: sums are combined with the plain number that the noise was planned with."""
+    asked = StatisticalOracle(Records({"x": [1.0] * 50, "y": [0] * 50}, LABELLED), labels=(0, 1))
+    (answer,) = asked.ask_all([StatisticalQuery(lambda t: t.x)], epsilon=1e4, noise_rate=Rate(0.1))
+    assert abs(answer.value - 1.0) < 0.1
+
+
+@pytest.mark.parametrize("value", [0.0, 3.3])
+def test_a_tiny_rate_fails_for_no_records(value: float) -> None:
+    """Claim: whether an answer comes does not depend on records, whatever numpy was told to raise.
+
+    Products of a subnormal rate underflow exactly if a sum is not 0.
+    """
+    asked = StatisticalOracle(Records({"x": [value] * 50, "y": [0] * 50}, LABELLED), labels=(0, 1))
+    with np.errstate(all="raise"):
+        asked.ask(StatisticalQuery(lambda t: t.x, 0, 10), epsilon=1.0, noise_rate=1e-310)

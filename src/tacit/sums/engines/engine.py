@@ -14,7 +14,7 @@ from tacit.sums.language import Expression, Names
 from tacit.sums.language.expression import constant, is_one_of, number, truth, written
 from tacit.sums.language.names import stands_for
 from tacit.sums.language.replay import replayed
-from tacit.sums.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
+from tacit.sums.query import KINDS, Query
 
 __all__ = ["Engine", "Part", "Prepared", "steps_for"]
 
@@ -90,9 +90,9 @@ class Engine(ABC):
 
     def prepare(self, query: Query) -> Prepared:
         """Call the query's function with names that stand for columns; touch no record."""
-        if not isinstance(query, StatisticalQuery | Histogram | RowSums | SecondMoments):
+        if type(query) not in KINDS:
             raise InvalidParameter(f"an oracle cannot answer a {type(query).__name__}.")
-        query, table = replace(query), Names(self.columns)
+        query, table = replace(query), Names(self.columns)  # type: ignore[type-var]
         features = tuple(_feature(table, name) for name in getattr(query, "features", ()))
         _check_norm(getattr(query, "norm", None), features)
         # The function gets names of its own: what it does to them changes nothing here.
