@@ -1,42 +1,60 @@
 import copy
+import datetime
 import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tacit.data import Category, Column, Flag, Ignored, Number, Ordinal, Schema, adult_schema
+from tacit.data import Category, Column, Flag, Ignored, Key, Moment, Number, Ordinal, Schema, adult_schema
+from tacit.data.levels import Level
+from tacit.data.values import BLANKS
 from tacit.errors import InvalidParameter
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-FINITE = st.floats(-1e300, 1e300)
+FINITE = st.one_of(st.just(0.0), st.floats(1e-100, 1e100), st.floats(-1e100, -1e-100))
+MOMENTS = st.datetimes(timezones=st.none() | st.just(datetime.UTC)).filter(lambda moment: 1 < moment.year < 9999)
 
 
 @st.composite
 def number_columns(draw: st.DrawFn) -> Column:
     """Declare any number."""
     low, middle, high = sorted(draw(st.lists(FINITE, min_size=3, max_size=3, unique=True)))
+    assume(high - low >= 1e-100)
     return Number(low, high, log=draw(st.booleans()), missing=draw(st.sampled_from([None, low, middle, high])))
 
 
 @st.composite
 def levelled_columns(draw: st.DrawFn) -> Column:
     """Declare any column with levels."""
-    levels = draw(st.lists(TEXTS, min_size=2, max_size=5, unique=True))
+    levels = draw(st.lists(TEXTS, min_size=2, max_size=5, unique_by=lambda level: level.strip(BLANKS).casefold()))
     place = draw(st.sampled_from([None, *levels]))
     flag = Flag(levels[0], levels[1:], missing=draw(st.sampled_from([None, True, False])))
     return draw(st.sampled_from([Category(levels, other=place), Ordinal(levels, missing=place), flag, Flag()]))
 
 
+@st.composite
+def moment_columns(draw: st.DrawFn) -> Column:
+    """Declare any moment."""
+    low, middle, high = sorted(draw(st.lists(MOMENTS, min_size=3, max_size=3, unique_by=_instant)), key=_instant)
+    return Moment(low, high, missing=draw(st.sampled_from([None, low, middle, high])))
+
+
+def _instant(moment: datetime.datetime) -> datetime.datetime:
+    return moment.replace(tzinfo=None)
+
+
 SCHEMAS = st.dictionaries(
-    TEXTS.filter(bool), number_columns() | levelled_columns() | st.just(Ignored()), min_size=1
+    TEXTS.filter(bool),
+    number_columns() | levelled_columns() | moment_columns() | st.sampled_from([Ignored(), Key()]),
+    min_size=1,
 ).flatmap(
     lambda columns: st.builds(
         Schema,
         st.just(columns),
-        st.sampled_from([None, *(name for name, column in columns.items() if not isinstance(column, Ignored))]),
+        st.sampled_from([None, *(name for name, column in columns.items() if not isinstance(column, Ignored | Key))]),
     )
 )
 
@@ -58,10 +76,34 @@ def test_a_schema_is_a_value(schema: Schema) -> None:
 
 
 def test_a_schema_is_read_from_a_file_or_from_text(tmp_path: Path) -> None:
-    """A Path, a name that ends in .toml and the text itself are understood."""
+    """`load` takes a path or its name, `from_toml` the text itself."""
     file = tmp_path / "schema.toml"
     file.write_text(adult_schema().to_toml(), "utf-8")
-    assert Schema.from_toml(file) == Schema.from_toml(str(file)) == Schema.from_toml(file.read_text("utf-8"))
+    assert Schema.load(file) == Schema.load(str(file)) == Schema.from_toml(file.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe[columns]"])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    """A file that is not there, or is no text, is named, and what could be done about it."""
+    file = tmp_path / "schema.toml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InvalidParameter, match=r"Schema\.draft"):
+        Schema.load(file)
+
+
+@pytest.mark.parametrize("nested", ["a = " + "[" * 5_000 + "]" * 5_000, "a = " + "{a = " * 5_000 + "1" + "}" * 5_000])
+def test_deep_toml_is_refused(nested: str) -> None:
+    """Tables and lists nested thousands deep are refused like any other document that is no schema."""
+    with pytest.raises(InvalidParameter, match="valid TOML"):
+        Schema.from_toml(nested)
+
+
+@pytest.mark.parametrize("levels", [["a", " a"], ["a", "A "], ["straße", "STRASSE"], ["x\ud800", "y"], ["1", 1.0]])
+def test_levels_that_nobody_can_tell_apart_are_refused(levels: list[Level]) -> None:
+    """Levels that differ in blanks or case only, or cannot be written down, are slips."""
+    with pytest.raises(InvalidParameter):
+        Category(levels)
 
 
 def test_the_parts_of_a_schema() -> None:

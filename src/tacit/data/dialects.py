@@ -27,6 +27,8 @@ class Dialect(ABC):
     """What keeps an engine from computing a subquery's columns anew for each use."""
     deepest: int = 40
     """How deep operations are nested in one column, before the inner ones become columns of a subquery."""
+    most_layers: int = 200
+    """How many such subqueries may lie within each other: engines fail over too many, whatever the records hold."""
 
     @abstractmethod
     def number(self, value: float) -> str:
@@ -319,6 +321,7 @@ class Spark(Dialect):
     double = "DOUBLE"
     # The time that its parser takes grows out of bounds with the depth of parentheses.
     deepest = 3
+    most_layers = 40
 
     def number(self, value: float) -> str:
         """A literal that ends in D is a float."""

@@ -17,7 +17,7 @@ from tacit.sums.engines.grid import TINY, Grid, factor_steps, row_shift
 from tacit.sums.language import Expression
 from tacit.sums.language.names import stands_for
 from tacit.sums.language.sql import Printed
-from tacit.sums.query import Histogram, RowSums, SecondMoments, StatisticalQuery
+from tacit.sums.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
 
 __all__ = ["SQLEngine"]
 
@@ -46,6 +46,12 @@ class SQLEngine(Engine):
         """Refuse files that were written anew."""
         self._table.check()
 
+    def prepare(self, query: Query) -> Prepared:
+        """Call the query's function, and refuse what is too long to be printed before anything is charged."""
+        prepared = super().prepare(query)
+        Printed(self._table.dialect, _roots(prepared))
+        return prepared
+
     def part_size(self, part: Part) -> int:
         """Count the keys that belong to the part."""
         if part not in self._sizes:
@@ -66,8 +72,7 @@ class SQLEngine(Engine):
     def _scanned(self, queries: Sequence[Prepared], flipped: bool, part: Part | None, size: int) -> list[float]:
         """Return the sums of some queries, making sure that no record came or went meanwhile."""
         dialect = self._table.dialect
-        roots = [each for prepared in queries for each in (*_asked(prepared), *prepared.features)]
-        printed = Printed(dialect, roots)
+        printed = Printed(dialect, [each for prepared in queries for each in _roots(prepared)])
         source = self._source(printed.columns(), part)
         if flipped and self.label in printed.columns():
             source = self._flipped(printed.columns(), source)
@@ -196,6 +201,11 @@ class _Scan:
         above = f" WHEN {text} > {high} THEN {high}" if node.high > grid.high else ""
         inside = f"(CASE{below}{above} ELSE {text} END)" if below or above else text
         return f"(({inside} - {low} + {shift}) - {shift})" if grid.low else f"(({inside} + {shift}) - {shift})"
+
+
+def _roots(prepared: Prepared) -> tuple[Expression, ...]:
+    """Return all expressions to print."""
+    return (*_asked(prepared), *prepared.features)
 
 
 def _asked(prepared: Prepared) -> tuple[Expression, ...]:

@@ -6,6 +6,7 @@ from typing import final
 
 from tacit.data.columns import SMALLEST
 from tacit.data.dialects import Dialect
+from tacit.errors import InvalidParameter
 from tacit.sums.language.expression import Expression, inner_first
 
 __all__ = ["Printed"]
@@ -13,6 +14,8 @@ __all__ = ["Printed"]
 _TRIVIAL = ("column", "constant", "truth")
 # Their value is written several times: nested ones would grow without bounds unless it had a name.
 _REPEATING = ("clip", "snap")
+_SUMS = ("+", "-")
+_HIGHEST = 40
 
 
 @final
@@ -31,20 +34,30 @@ class Printed:
         self._texts: dict[int, str] = {}
         self._nodes = nodes
         levels: dict[int, int] = {}
-        depths: dict[int, int] = {}
+        depths: dict[int, tuple[int, int]] = {}
         self._layers: list[list[str]] = []
         for node in nodes:
             inner = [each for each in node.operands if isinstance(each, Expression)]
             level = max((levels[id(each)] for each in inner), default=0)
-            depth = 1 + max((depths[id(each)] for each in inner), default=0)
+            depth, height = (1 + max((depths[id(each)][way] for each in inner), default=0) for way in (0, 1))
             text = self._print(node)
-            if node.operation not in _TRIVIAL and (uses[id(node)] > 1 or depth > dialect.deepest):
+            if self._continues(node):
+                # From left to right, as SQL reads them, terms need no parentheses of their own.
+                left, right = inner
+                depth = max(depths[id(left)][0], depths[id(right)][0] + 1)
+            too_deep = depth > dialect.deepest or height > _HIGHEST
+            if node.operation not in _TRIVIAL and (uses[id(node)] > 1 or too_deep):
                 while len(self._layers) <= level:
                     self._layers.append([])
                 name = f"{prefix}{len(self._texts)}"
                 self._layers[level].append(f"{text} AS {name}")
-                text, level, depth = name, level + 1, 0
-            self._texts[id(node)], levels[id(node)], depths[id(node)] = text, level, depth
+                text, level, depth, height = name, level + 1, 0, 0
+            self._texts[id(node)], levels[id(node)], depths[id(node)] = text, level, (depth, height)
+        if len(self._layers) > dialect.most_layers:
+            raise InvalidParameter(
+                f"a question may have {dialect.most_layers} steps that need each other's results, got "
+                f"{len(self._layers)}. Ask a shorter one, or read the records into memory."
+            )
 
     def text(self, root: Expression) -> str:
         """Print one of the roots, over `relation`."""
@@ -60,19 +73,30 @@ class Printed:
         """Name the cleaned columns that are read."""
         return tuple(dict.fromkeys(node.operands[0] for node in self._nodes if node.operation == "column"))
 
+    def _continues(self, node: Expression) -> bool:
+        """Whether a sum goes on from another that is printed at its place."""
+        left = node.operands[0]
+        return node.operation in _SUMS and left.operation in _SUMS and self._texts[id(left)].startswith("(")
+
     def _print(self, node: Expression) -> str:
         operands = [self._texts[id(each)] if isinstance(each, Expression) else each for each in node.operands]
+        if self._continues(node):
+            operands[0] = operands[0][1:-1]
         return _PRINTED[node.operation](self._dialect, *operands)
 
 
 def _member(dialect: Dialect, codes: str, places: tuple[int, ...]) -> str:
+    """Print whether a code is one of some places, run by run: engines make joins of long lists behind IN."""
     if not places:
         return "(1 = 0)"
-    if len(places) == 1:
-        return f"({codes} = {places[0]})"
-    if places[-1] - places[0] == len(places) - 1:
-        return f"({codes} >= {places[0]} AND {codes} <= {places[-1]})"
-    return f"({codes} IN ({', '.join(map(str, places))}))"
+    known = set(places)
+    starts = [place for place in places if place - 1 not in known]
+    ends = [place for place in places if place + 1 not in known]
+    runs = [
+        f"{codes} = {start}" if start == end else f"({codes} >= {start} AND {codes} <= {end})"
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return f"({' OR '.join(runs)})"
 
 
 def _snap(dialect: Dialect, value: str) -> str:
