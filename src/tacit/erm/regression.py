@@ -159,7 +159,8 @@ def _known_range(declared: object) -> tuple[float, float]:
     if not isinstance(declared, tuple | list) or len(declared) != 2:
         raise InvalidParameter(f"target_range must be a pair (low, high), got {type(declared).__name__}.")
     low, high = finite_number("low", declared[0]), finite_number("high", declared[1])
-    if not low < high or not math.isfinite(high - low):
+    # A narrower range has no half that a record could be divided by.
+    if not 1e-290 <= high - low < math.inf:
         raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {declared!r}.")
     return low, high
 
