@@ -7,10 +7,25 @@ import numpy as np
 import pytest
 from dp_accounting import dp_event
 
-from tacit import Budget, Ledger
+from tacit import (
+    Budget,
+    InteractiveKernelPredictor,
+    Ledger,
+    PrivateERM,
+    PrivateKernelClassifier,
+    PrivateLinearRegression,
+    PrivateLinearSVC,
+    PrivateLogisticRegression,
+    Records,
+    Schema,
+)
 from tacit.accounting.compose import cost, satisfies
 from tacit.accounting.events import Event, check_event
-from tacit.errors import BudgetExceeded
+from tacit.data.columns import Number
+from tacit.data.levels import Category
+from tacit.erm import Logistic
+from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.kernels import RBF
 
 
 class _Nothing(int):
@@ -73,3 +88,41 @@ def test_a_checked_event_holds_plain_numbers() -> None:
     checked = check_event(dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(np.longdouble(2)), np.int8(5)))
     assert type(checked.count) is int
     assert type(checked.event.noise_multiplier) is float
+
+
+_SCHEMA = Schema({"a": Number(0, 1), "c": Category(["x", "y", "z"])}, target="c")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PrivateLogisticRegression(1.0, classes=["x", "y"]),
+        PrivateLinearSVC(1.0, classes=["x", "y"]),
+        PrivateERM(Logistic(), 1.0, classes=["x", "y"]),
+        PrivateKernelClassifier(RBF(1.0), 1.0, classes=["x", "y"], landmarks=4),
+        InteractiveKernelPredictor(RBF(1.0), 1.0, 1e-6, classes=["x", "y"]),
+        PrivateLogisticRegression(1.0, classes=[0, 1, 2]),
+    ],
+)
+@pytest.mark.parametrize("last", ["x", "z"])
+def test_classes_beside_records_must_hold_all_declared_levels(model: Any, last: str) -> None:
+    """A class told to the model that leaves out a level was refused only if a record had that level, at no charge."""
+    records = Records({"a": [0.1, 0.2, 0.3, 0.4], "c": ["x", "y", "x", last]}, _SCHEMA)
+    with pytest.raises(InvalidParameter, match="every level that the schema declares"):
+        model.fit(records)
+
+
+def test_more_classes_than_levels_are_allowed_beside_records() -> None:
+    """That a class can occur nowhere is public."""
+    records = Records({"a": [0.1, 0.2, 0.3, 0.4], "c": ["x", "y", "z", "?"]}, _SCHEMA)
+    model = PrivateLogisticRegression(1.0, classes=["w", "x", "y", "z"], random_state=7).fit(records)
+    assert list(model.classes_) == ["w", "x", "y", "z"]
+
+
+@pytest.mark.parametrize("target", [0.0, 1.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_range_without_a_half_is_refused_whatever_the_targets_are(target: float, delta: float) -> None:
+    """Half of the smallest float is 0: 0/0 was refused as NaN, so one target at the middle showed itself for free."""
+    model = PrivateLinearRegression(1.0, delta, target_range=(0.0, 5e-324), data_norm=1.0)
+    with pytest.raises(InvalidParameter, match="target_range"):
+        model.fit(np.eye(2), [target, 1.0])

@@ -8,9 +8,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.labels import checked_classes, column, label, places
+from tacit.data.levels import Levelled
+from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 
-__all__ = ["known_classes"]
+__all__ = ["check_told", "known_classes"]
+
+
+def check_told(classes: object, X: object) -> None:
+    """Refuse classes told beside `Records` that leave out a level of the target: whether one has it is theirs alone."""
+    if classes is None or not isinstance(X, Records) or X.schema.target is None:
+        return
+    target = X.schema.columns[X.schema.target]
+    if isinstance(target, Levelled) and np.any(places(list(target.classes), checked_classes(classes)) < 0):
+        raise InvalidParameter(
+            "classes must hold every level that the schema declares for the target, as texts. Leave classes out: "
+            "records bring theirs; or declare a schema with fewer levels, and the rest counts as unknown."
+        )
 
 
 def known_classes(

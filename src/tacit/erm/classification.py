@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.budget import finite_number
 from tacit.data.encoded import learn, rows_of
-from tacit.erm.classes import known_classes
+from tacit.erm.classes import check_told, known_classes
 from tacit.erm.clipped import ClippedSoftmax
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
@@ -48,6 +48,7 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to `Records`, or to rows X and their labels y, charging the ledger once."""
+        check_told(self.classes, X)
         fresh = unfitted(self)
         learn(fresh, fresh._learn, X, y, "classification")
         return adopt(self, fresh)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.data.encoded import learn, rows_of
-from tacit.erm.classification import known_classes
+from tacit.erm.classes import check_told, known_classes
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
 from tacit.erm.loss import Array, PointwiseLoss
@@ -63,6 +63,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the loss, then fit the model to `Records`, or to rows X and targets y, charging the ledger once."""
+        check_told(self.classes, X)
         fresh = unfitted(self)
         margin = getattr(self.loss, "kind", "margin") == "margin"
         learn(fresh, fresh._learn, X, y, "classification" if margin else "regression")

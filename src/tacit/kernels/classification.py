@@ -11,7 +11,8 @@ from sklearn.utils.extmath import softmax
 
 from tacit.accounting.ledger import Ledger
 from tacit.data.encoded import learn
-from tacit.erm.classification import MARGIN, known_classes
+from tacit.erm.classes import check_told, known_classes
+from tacit.erm.classification import MARGIN
 from tacit.erm.defaults import Kind
 from tacit.erm.fitting import needed_budget
 from tacit.erm.loss import Array
@@ -88,6 +89,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, charging the ledger once."""
+        check_told(self.classes, X)
         fitted = copy(self)
         learn(fitted, fitted._fit, X, y, "classification")
         # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.encoded import learn
+from tacit.erm.classes import check_told
 from tacit.erm.fitting import needed_budget
 from tacit.errors import InvalidParameter
 from tacit.kernels.domain import Domain
@@ -112,6 +113,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the secret model and charge for all its answers; none is given yet."""
+        check_told(self.classes, X)
         fitted = copy(self)
         learn(fitted, fitted._fit, X, y, "regression" if self.loss not in CLASSIFICATION else "classification")
         # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
