@@ -29,7 +29,14 @@ def number_columns(draw: st.DrawFn) -> Column:
 @st.composite
 def levelled_columns(draw: st.DrawFn) -> Column:
     """Declare any column with levels."""
-    levels = draw(st.lists(TEXTS, min_size=2, max_size=5, unique_by=lambda level: level.strip(BLANKS).casefold()))
+    levels = draw(
+        st.lists(
+            TEXTS.filter(lambda level: level.strip(BLANKS)),
+            min_size=2,
+            max_size=5,
+            unique_by=lambda level: level.strip(BLANKS).casefold(),
+        )
+    )
     place = draw(st.sampled_from([None, *levels]))
     flag = Flag(levels[0], levels[1:], missing=draw(st.sampled_from([None, True, False])))
     return draw(st.sampled_from([Category(levels, other=place), Ordinal(levels, missing=place), flag, Flag()]))
