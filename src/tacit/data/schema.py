@@ -40,7 +40,7 @@ class Schema:
         if not isinstance(columns, Mapping) or not columns:
             raise InvalidParameter("a Schema needs a mapping from the names of columns to their declarations.")
         for name, column in columns.items():
-            if not isinstance(name, str) or not name or not isinstance(column, Column):
+            if not isinstance(name, str) or not name or type(column) not in toml.KINDS.values():
                 raise InvalidParameter(
                     "a Schema maps names to Number, Category, Ordinal, Flag, Moment, Key or Ignored, got "
                     f"{name!r}: {column!r}."

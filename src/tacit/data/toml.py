@@ -19,9 +19,9 @@ from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.errors import InvalidParameter
 
-__all__ = ["key_of", "parse", "render"]
+__all__ = ["KINDS", "key_of", "parse", "render"]
 
-_KINDS: Mapping[str, type[Column]] = {
+KINDS: Mapping[str, type[Column]] = {
     "number": Number,
     "category": Category,
     "ordinal": Ordinal,
@@ -30,6 +30,7 @@ _KINDS: Mapping[str, type[Column]] = {
     "key": Key,
     "ignored": Ignored,
 }
+"""All the columns there are: what a stranger's subclass makes of a cell is not to be trusted."""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LARGEST_PLAIN_INTEGER = 2.0**53
 
@@ -62,9 +63,9 @@ def render(columns: Mapping[str, Column], target: str | None) -> str:
 
 def _column(name: str, entry: object) -> Column:
     """Build one column from its table."""
-    if not isinstance(entry, dict) or entry.get("kind") not in list(_KINDS):
-        raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(_KINDS)!r}, got {entry!r}.")
-    kind = _KINDS[entry["kind"]]
+    if not isinstance(entry, dict) or entry.get("kind") not in list(KINDS):
+        raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(KINDS)!r}, got {entry!r}.")
+    kind = KINDS[entry["kind"]]
     given = {key: value for key, value in entry.items() if key != "kind"}
     fields = {field.name: field.default is dataclasses.MISSING for field in _fields(kind)}
     needed = [field for field, required in fields.items() if required]
@@ -87,7 +88,7 @@ def _fields(kind: type[Column]) -> tuple[dataclasses.Field[Any], ...]:
 
 def _table(name: str, column: Column) -> str:
     """Write one column; what has its default value is left out."""
-    kind = next(key for key, each in _KINDS.items() if each is type(column))
+    kind = next(key for key, each in KINDS.items() if each is type(column))
     lines = [f"[columns.{key_of(name)}]", f"kind = {_value(kind)}"]
     for field in _fields(type(column)):
         value = getattr(column, field.name)
