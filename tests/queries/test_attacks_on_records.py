@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tacit.budget import Budget
-from tacit.data import Number, Records, Schema
+from tacit.data import Category, Number, Records, Schema
+from tacit.data.encoded import encoded, held_out
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle import StatisticalOracle
 from tacit.queries.rounds import Rounds
@@ -175,3 +176,44 @@ def test_a_tiny_rate_fails_for_no_records(value: float) -> None:
     asked = StatisticalOracle(Records({"x": [value] * 50, "y": [0] * 50}, LABELLED), labels=(0, 1))
     with np.errstate(all="raise"):
         asked.ask(StatisticalQuery(lambda t: t.x, 0, 10), epsilon=1.0, noise_rate=1e-310)
+
+
+@pytest.fixture
+def shuffled() -> Records:
+    """400 records of a database that come in another order at every reading; x is positive where y is 1."""
+    ibis, arrow = pytest.importorskip("ibis"), pytest.importorskip("pyarrow")
+    sides = np.repeat([-1.0, 1.0], 200)
+    table = ibis.duckdb.connect().create_table("t", arrow.table({"x": sides, "y": (sides > 0).astype(np.int64)}))
+    schema = Schema({"x": Number(-2, 2), "y": Category([0, 1])}, target="y")
+    return Records(table.order_by(ibis.random()), schema)
+
+
+def test_rows_and_targets_are_of_one_reading(shuffled: Records) -> None:
+    """Claim: a row stands beside the target of its own record, though rows of a database have no fixed place.
+
+    Otherwise replacing one record would change two pairs, and the privacy loss would be twice what was charged.
+    """
+    found = encoded(shuffled, "classification")
+    assert np.array_equal(np.asarray(found.rows)[:, 0] > 0, found.targets == "1")
+
+
+def test_a_score_compares_each_prediction_with_its_own_label(shuffled: Records) -> None:
+    """Claim: what a model says of a record is compared with the label of that record."""
+    held, labels, _ = held_out(shuffled, None, None)
+    sides = np.concatenate([block["x"] for block in held.blocks(("x",))])
+    assert np.array_equal(sides > 0, labels == "1")
+    assert held.n == len(labels) == shuffled.n
+
+
+class Ranked(Number):  # type: ignore[misc]
+    """A column that cleans each cell by a look at all others."""
+
+    def clean(self, values: Any) -> Any:
+        """Tell where the largest value is."""
+        return np.where(values == np.max(values), self.high, self.low), np.zeros(len(values), dtype=np.int8)
+
+
+def test_a_column_of_ones_own_is_no_declaration() -> None:
+    """Claim: a schema has the library's columns alone, each of which cleans a cell by that cell."""
+    with pytest.raises(InvalidParameter, match="maps names to"):
+        Schema({"x": Ranked(0, 1)})

@@ -54,6 +54,7 @@ def encoded(records: Records, task: Task) -> Encoded:
     if task == "regression" and not isinstance(column, Number):
         raise InvalidParameter(f"a regression needs a Number as its target, got {schema.target!r}.")
     encoder = PublicEncoder(schema, norm="bound" if task == "regression" else "scale")
+    records = records.held()
     rows = encoder.transform(records)
     if task == "none":
         return Encoded(rows, np.zeros(len(rows)), (), encoder)
@@ -79,8 +80,8 @@ def held_out(X: Any, y: Any, ledger: Ledger | None) -> tuple[Any, Any, Ledger | 
     column = None if X.schema.target is None else X.schema.columns[X.schema.target]
     if not isinstance(column, Levelled):
         raise InvalidParameter("the score is one of classes: the schema must declare a target with levels.")
-    names = np.array([*column.classes, None], dtype=object)
-    return X, names[_targets(X)], X.account(ledger)
+    names, held = np.array([*column.classes, None], dtype=object), X.held()
+    return held, names[_targets(held)], X.account(ledger)
 
 
 def _targets(records: Records) -> AnyArray:

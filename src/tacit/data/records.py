@@ -169,6 +169,19 @@ class Records:
                 raise InvalidParameter(f"there is no declared column {name!r}.")
         return self._table.blocks(wanted, self.part, self._key)
 
+    def held(self) -> "Records":
+        """Return the same records, read once if rows have no fixed place, so that two readings have the same order.
+
+        Who pays for what is asked about them is said by `account` of these records, not of those.
+        """
+        from tacit.data.sources.held import HeldTable
+
+        if self._table.ordered:
+            return self
+        held = object.__new__(Records)
+        held.__dict__.update(vars(self) | {"_table": HeldTable(self), "_share": None, "_size": None})
+        return held
+
     def mismatches(
         self, *, epsilon: float, delta: float = 0.0, ledger: Ledger | None = None, random_state: object = None
     ) -> "Mismatches":
