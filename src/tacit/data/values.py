@@ -187,7 +187,8 @@ def _moment(value: object) -> int:
         if isinstance(value, datetime.datetime):
             if value.tzinfo is not None:
                 value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-            return _microseconds(value - _EPOCH)
+            # pandas' NaT is a datetime too, whose days are NaN.
+            return int(_microseconds(value - _EPOCH))
         if isinstance(value, datetime.date):
             return (value - _EPOCH.date()).days * DAY
     except Exception:
