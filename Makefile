@@ -42,6 +42,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/queries_scale.py
+	$(BIN)/python benchmarks/ledger.py
 
 docs: .venv/installed ## the documentation as pages in site/
 	$(BIN)/mkdocs build --strict --quiet

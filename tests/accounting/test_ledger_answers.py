@@ -10,9 +10,11 @@ import sqlalchemy as sa
 from databases import rows
 from dp_accounting import dp_event
 
+from tacit import Records, Schema, StatisticalOracle, StatisticalQuery
 from tacit.accounting import Ledger, store
 from tacit.accounting.answers import question_digest, recall, record
 from tacit.budget import Budget
+from tacit.data import Number
 
 HUNDREDTH = dp_event.LaplaceDpEvent(100.0)
 
@@ -45,6 +47,16 @@ def test_asking_takes_three_transactions(address: str, transactions: list[str]) 
         assert transactions == ["read", "write", "write"]
         assert recall(ledger, question) == {"shares": [str(number)]}
         assert transactions[3:] == ["read"]
+
+
+@pytest.mark.parametrize("how", [{"epsilon": 0.01}, {"tolerance": 0.2}], ids=["epsilon", "tolerance"])
+def test_an_oracle_asks_in_three_transactions(address: str, transactions: list[str], how: dict[str, float]) -> None:
+    """Whether an epsilon or a tolerance is given; what is left is only looked up to say why something is refused."""
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0))
+    oracle = StatisticalOracle(Records({"x": [0.0, 1.0] * 2000}, Schema({"x": Number(0, 1)})), ledger=ledger)
+    transactions.clear()
+    oracle.ask(StatisticalQuery(lambda t: t.x > 0.5), **how)
+    assert transactions == ["read", "write", "write"]
 
 
 def test_looking_at_an_account_takes_one_transaction(address: str, transactions: list[str]) -> None:

@@ -166,7 +166,7 @@ class StatisticalOracle:
         if epsilon is not None:
             return plan_for_budget(demand, Budget(epsilon, delta))
         assert tolerance is not None
-        return plan_for_tolerance(demand, tolerance, delta, at_most=self._left())
+        return plan_for_tolerance(demand, tolerance, delta, left=self._left)
 
     def ask(self, query: Query, **how: Any) -> Answer:
         """Answer one query; the options are those of `ask_all`."""

@@ -14,7 +14,7 @@ L1 and L2 bounds take the place of M and sqrt(M).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, final
@@ -175,23 +175,24 @@ def plan_for_budget(demand: Demand, budget: Budget) -> Plan:
     )
 
 
-def plan_for_tolerance(demand: Demand, tolerance: float, delta: float = 0.0, *, at_most: Budget | None = None) -> Plan:
+def plan_for_tolerance(
+    demand: Demand, tolerance: float, delta: float = 0.0, *, left: Callable[[], Budget | None] = lambda: None
+) -> Plan:
     """Return the cheaper of Laplace and Gaussian noise that keeps a tolerance.
 
     If the sample alone may be farther off, the tolerance is refused with the number of records that would do
-    within the budget `at_most` (epsilon 1 if not given).
+    within what is `left` of a budget (epsilon 1 if that is not known), which is asked for only then.
     """
     wanted = finite_number("tolerance", tolerance)
     if not wanted > 0:
         raise InvalidParameter(f"tolerance must be positive, got {tolerance!r}.")
-    limit = at_most or Budget(1.0, delta)
     if demand.sampling >= wanted:
-        raise InvalidParameter(_too_few(demand, wanted, limit))
+        raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
     allowed = wanted - demand.sampling
     plans = [_kept(demand, noise, allowed, delta) for noise in _noises(Budget(1.0, delta))]
     found = [plan for plan in plans if plan is not None]
     if not found:
-        raise InvalidParameter(_too_few(demand, wanted, limit))
+        raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
     return min(found, key=lambda plan: plan.budget.exact_epsilon)
 
 
