@@ -25,7 +25,8 @@ from tacit.data.columns import Number
 from tacit.data.levels import Category
 from tacit.erm import Logistic
 from tacit.errors import BudgetExceeded, InvalidParameter
-from tacit.kernels import RBF
+from tacit.kernels import RBF, Kernel, Linear
+from tacit.kernels.fitting import needed_kernel
 
 
 class _Nothing(int):
@@ -126,3 +127,12 @@ def test_a_range_without_a_half_is_refused_whatever_the_targets_are(target: floa
     model = PrivateLinearRegression(1.0, delta, target_range=(0.0, 5e-324), data_norm=1.0)
     with pytest.raises(InvalidParameter, match="target_range"):
         model.fit(np.eye(2), [target, 1.0])
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.0), RBF(1.0) + 1.0, 2.0 * RBF(1.0), Linear() * RBF(0.5)])
+def test_a_bound_put_on_an_instance_of_a_proven_kernel_is_not_believed(kernel: Kernel) -> None:
+    """K(x, x) is bounded by the formula: an instance that says a thousandth of it got a thousandth of the noise."""
+    honest = needed_kernel(kernel).bound(1.0)
+    for part in (kernel, getattr(kernel, "first", kernel)):
+        vars(part)["bound"] = lambda norm: 1e-3
+    assert needed_kernel(kernel).bound(1.0) == honest

@@ -29,7 +29,7 @@ from tacit.kernels.landmarks import Landmarks, listed
 from tacit.kernels.minimise import minimise
 from tacit.kernels.model import KernelModel, LinearModel
 from tacit.kernels.problem import KernelProblem, check_alpha, smallest_alpha, tolerance_for
-from tacit.kernels.proven import check_proven
+from tacit.kernels.proven import anew, check_proven
 
 __all__ = ["Certified", "Targets", "certified_model", "needed_kernel", "read_points", "read_records", "read_targets"]
 
@@ -69,12 +69,12 @@ class Targets:
 
 
 def needed_kernel(kernel: object) -> Kernel:
-    """Return the kernel; there is none by default."""
+    """Return the kernel, tacit's own ones built anew; there is none by default."""
     if not isinstance(kernel, Kernel):
         raise InvalidParameter(
             f"kernel must be a kernel such as RBF(1.0) or Polynomial(3, constant=1.0), got {type(kernel).__name__}."
         )
-    return kernel
+    return anew(kernel)
 
 
 def read_records(
