@@ -155,7 +155,19 @@ def _moments(series: Any) -> AnyArray:
 
 
 def _listed(series: Any) -> AnyArray:
-    return _objects(series.to_list())
+    """Read a column as Python objects; a cell that has none, such as a text that is not UTF-8, is missing."""
+    try:
+        return _objects(series.to_list())
+    except Exception:
+        return _objects([_one(series, place) for place in range(len(series))])
+
+
+def _one(series: Any, place: int) -> object:
+    try:
+        cell: object = series[place]
+        return cell
+    except Exception:
+        return None
 
 
 def _column(column: object) -> tuple[AnyArray, Stored]:
