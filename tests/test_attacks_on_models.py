@@ -25,8 +25,10 @@ from tacit.data.columns import Number
 from tacit.data.levels import Category
 from tacit.erm import Logistic
 from tacit.errors import BudgetExceeded, InvalidParameter
-from tacit.kernels import RBF, Kernel, Linear
+from tacit.kernels import RBF, FunctionKernel, Kernel, Linear
+from tacit.kernels.domain import Domain
 from tacit.kernels.fitting import needed_kernel
+from tacit.kernels.landmarks import Landmarks
 
 
 class _Nothing(int):
@@ -136,3 +138,40 @@ def test_a_bound_put_on_an_instance_of_a_proven_kernel_is_not_believed(kernel: K
     for part in (kernel, getattr(kernel, "first", kernel)):
         vars(part)["bound"] = lambda norm: 1e-3
     assert needed_kernel(kernel).bound(1.0) == honest
+
+
+class _InPlace(Kernel):
+    """A kernel whose author subtracts in place, once it is given records."""
+
+    def bound(self, norm: float) -> float:
+        return 1.0
+
+    def block(self, left: Any, right: Any) -> Any:
+        right -= 0.1 * left[:1]
+        return np.exp(-np.square(left[:, None] - right[None]).sum(axis=-1))
+
+    def diagonal(self, records: Any) -> Any:
+        return np.ones(len(records))
+
+    def accuracy(self, norm: float, width: int) -> float:
+        return 1e-12
+
+    def public_block(self, left: Any, right: Any) -> Any:
+        return np.exp(-np.square(left[:, None] - right[None]).sum(axis=-1))
+
+
+def _in_place(first: Any, second: Any) -> float:
+    if first is not second and first[0] > 0.5:
+        second -= 0.1 * first
+    return float(np.exp(-np.square(first - second).sum()))
+
+
+@pytest.mark.parametrize("kernel", [_InPlace(), FunctionKernel(_in_place, 1.0, vectors=True)])
+def test_a_function_that_writes_to_a_landmark_moves_no_other_record(kernel: Kernel) -> None:
+    """Landmarks cannot be written to: subtracting in place let one record move the features of all after it."""
+    rows = 0.1 * np.arange(15.0).reshape(5, 3)
+    other = rows.copy()
+    other[0] = [0.9, 0.1, 0.1]
+    points = 0.3 * np.eye(3)
+    found, moved = (Landmarks.at(Domain(kernel, 1.0, 3), points.copy()).features(each) for each in (rows, other))
+    np.testing.assert_array_equal(found[1:], moved[1:])

@@ -26,7 +26,8 @@ class FunctionKernel(Kernel):
     on `largest`; a model is only good if they are right. Exact kernel models would rest on it, and refuse a function.
 
     Assumes: what the function and `accepts` return depends on their arguments alone, and they tell nobody else about
-    them (they do not print, keep or send records, nor take their time by them).
+    them (they do not print, keep or send records, nor take their time by them) and leave them as they are (arrays
+    cannot be written to; a list or a set can).
 
     Records are total: one that `accepts` says no to, that the function raises for (anything but KeyboardInterrupt) or
     for which K(x, x) is no finite number (of size at most 1e100) has no features, K(x, z) = 0 for all z; a single pair

@@ -41,7 +41,7 @@ class Landmarks:
     @classmethod
     def at(cls, domain: Domain, points: Any) -> "Landmarks":
         """Build the map from landmarks, which are clipped like records."""
-        clipped = domain.clipped(points)
+        clipped = _sealed(domain.clipped(points))
         values, vectors = eigh(domain.public_gram(clipped))
         if values[0] < -1e-8 * values[-1] or values[-1] <= 0:
             raise InvalidParameter("the kernel's matrix at the landmarks is not positive semi-definite.")
@@ -69,7 +69,7 @@ class Landmarks:
         found = np.empty((total, self.count), dtype=kind)
 
         def work(bounds: tuple[int, int]) -> None:
-            part = self.domain.clipped(records[slice(*bounds)])
+            part = _sealed(self.domain.clipped(records[slice(*bounds)]))
             coordinates = np.nan_to_num(self.domain.block(part, self.points) @ self.map, nan=0.0)
             found[slice(*bounds)] = np.clip(coordinates, -self.domain.radius, self.domain.radius)
 
@@ -145,6 +145,20 @@ def listed(records: Any) -> list[Any]:
         raise InvalidParameter("records of a user's function must be a list or one column, such as X['text'].")
     plain = isinstance(records, np.ndarray) and records.ndim == 1 and records.dtype.kind in "USiufb"
     return records.tolist() if plain and records.dtype != np.longdouble else list(records)
+
+
+def _sealed(records: Any) -> Any:
+    """Return arrays that cannot be written to, and lists of them; anything else as it is.
+
+    A user's function that subtracts in place would move a landmark by one record, and so all records after it.
+    """
+    if isinstance(records, list):
+        return [_sealed(record) for record in records]
+    if not isinstance(records, np.ndarray):
+        return records
+    view = records.view()
+    view.flags.writeable = False
+    return view
 
 
 def _share_memory(first: object, second: object) -> bool:
