@@ -1,5 +1,6 @@
 """Attacks on records: objects that lie about themselves, and readings that do not belong together."""
 
+import sqlite3
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.budget import Budget
-from tacit.data import Category, Number, Records, Schema
+from tacit.data import Category, Key, Number, Records, Schema
 from tacit.data.encoded import encoded, held_out
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle import StatisticalOracle
@@ -217,3 +218,20 @@ def test_a_column_of_ones_own_is_no_declaration() -> None:
     """Claim: a schema has the library's columns alone, each of which cleans a cell by that cell."""
     with pytest.raises(InvalidParameter, match="maps names to"):
         Schema({"x": Ranked(0, 1)})
+
+
+def test_rows_of_sqlite_are_not_split_by_their_place(tmp_path: Path) -> None:
+    """Claim: parts are fixed by index only where no value decides the order.
+
+    SQLite gives rows by their primary key: one record with another key would move hundreds to another part.
+    """
+    path = tmp_path / "records.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, x REAL)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(number, 0.5) for number in range(100)])
+    records = Records((f"sqlite:///{path}", "t"), Schema({"id": Key(), "x": Number(0, 1)}), key="id")
+    with pytest.raises(InvalidParameter, match="no fixed place"):
+        records.split()
+    with pytest.raises(InvalidParameter, match="split"):
+        StatisticalOracle(records).conversation(2, epsilon=1.0, plan="split")
+    assert sum(part.n for part in records.split(by="key")) == 100

@@ -19,12 +19,16 @@ __all__ = ["MemoryTable"]
 class MemoryTable(Table):
     """Columns of cells, read once: what a caller does with theirs later changes nothing here."""
 
-    ordered = True
-
     def __init__(
-        self, cells: Mapping[str, AnyArray], stored: Mapping[str, Stored], columns: Mapping[str, Column], identity: str
+        self,
+        cells: Mapping[str, AnyArray],
+        stored: Mapping[str, Stored],
+        columns: Mapping[str, Column],
+        identity: str,
+        *,
+        ordered: bool = True,
     ) -> None:
-        self.stored, self.identity = dict(stored), identity
+        self.stored, self.identity, self.ordered = dict(stored), identity, ordered
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
         check_declared(self.columns, self.stored)
         lengths = {len(cells[name]) for name in self.columns}

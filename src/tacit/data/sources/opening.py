@@ -55,12 +55,13 @@ def stored_columns(source: Any) -> Mapping[str, Stored]:
     return {name: stored for name, (_, stored) in read_table(source, ()).items()}
 
 
-def _in_memory(cells: Cells, columns: Mapping[str, Column], name: str | None) -> MemoryTable:
+def _in_memory(cells: Cells, columns: Mapping[str, Column], name: str | None, *, ordered: bool = True) -> MemoryTable:
     return MemoryTable(
         {each: values for each, (values, _) in cells.items()},
         {each: stored for each, (_, stored) in cells.items()},
         columns,
         name or unique_name(),
+        ordered=ordered,
     )
 
 
@@ -77,7 +78,8 @@ def _from_database(address: str, table: str, columns: Mapping[str, Column], name
 
         return PostgreSQLTable(address, table, columns, name)
     if address.startswith("sqlite:"):
-        return _in_memory(_sqlite(address, table), columns, name)
+        # Rows come in the order of their primary key, which a replaced record changes.
+        return _in_memory(_sqlite(address, table), columns, name, ordered=False)
     raise InvalidParameter(
         "a database's address begins with sqlite:/// or postgresql://, got another. Other databases can be read "
         "through Ibis, or from files."

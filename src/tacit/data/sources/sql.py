@@ -29,7 +29,7 @@ class SQLTable(Table):
     """
 
     dialect: ClassVar[Dialect]
-    ordered: ClassVar[bool] = False
+    ordered: bool = False
     _opened: tuple[int, Any] | None
     relation: str
     """What stands behind FROM: the raw records."""

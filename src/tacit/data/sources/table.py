@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,8 +34,8 @@ class Table(ABC):
     """The declared columns."""
     identity: str
     """A text that names these records, in this order, and no others."""
-    ordered: ClassVar[bool]
-    """Whether records have a place, so that parts can be fixed by index."""
+    ordered: bool
+    """Whether records have a place that no value decides, so that parts can be fixed by index."""
 
     @abstractmethod
     def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:

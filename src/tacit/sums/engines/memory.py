@@ -61,8 +61,6 @@ class Columns:
 class MemoryEngine(Engine):
     """Cleaned cells in memory, summed by numpy."""
 
-    fixed_by: Literal["index", "key"] = "index"
-
     def __init__(
         self,
         cells: Cells,
@@ -72,8 +70,9 @@ class MemoryEngine(Engine):
         label: str | None,
         labels: tuple[Any, Any],
         identity: str,
+        fixed_by: Literal["index"] | None = "index",
     ) -> None:
-        self._cells, self.n, self.columns = cells, n, dict(columns)
+        self._cells, self.n, self.columns, self.fixed_by = cells, n, dict(columns), fixed_by
         self.label, self.labels, self.identity = label, labels, identity
 
     def part_size(self, part: Part) -> int:

@@ -45,7 +45,15 @@ def engine_for(
         rows = table.table.rows(table.part, table.key)
         cells = Columns({each: table.table.cleaned[each] for each in table.columns})
         chosen = cells if rows is None else cells.chosen(rows)
-        return MemoryEngine(chosen, table.n, table.columns, label=name, labels=pair, identity=table.identity)
+        return MemoryEngine(
+            chosen,
+            table.n,
+            table.columns,
+            label=name,
+            labels=pair,
+            identity=table.identity,
+            fixed_by="index" if table.table.ordered else None,
+        )
     from tacit.sums.engines.sql import SQLEngine
 
     return SQLEngine(table, label=name, labels=pair)
