@@ -1,0 +1,274 @@
+"""Bad input: a clear refusal before anything is charged, and never a word of a record in it."""
+
+import gzip
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.accounting import Ledger
+from tacit.budget import Budget
+from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
+from tacit.errors import InvalidParameter, TacitError
+from tacit.queries import StatisticalOracle, StatisticalQuery
+
+MARK = "Xq7-secret-patient"
+SCHEMA = Schema({"age": Number(0, 120), "ward": Category(["a", "b"])})
+LINES = "age,ward\n50,a\n60,b\n"
+
+
+def said(error: BaseException | None) -> str:
+    """Return all that an error says, in its text, its arguments, its trace and those that it comes from."""
+    words = []
+    while error is not None:
+        words += [str(error), repr(error), repr(error.args), repr(vars(error))]
+        words += traceback.format_exception_only(error)
+        error = error.__cause__ or error.__context__
+    return "\n".join(words)
+
+
+@pytest.fixture(autouse=True)
+def quiet(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Nothing of a record is printed either."""
+    yield
+    out, err = capfd.readouterr()
+    assert MARK not in out + err
+
+
+def refused(source: Any, schema: Schema = SCHEMA, match: str | None = None) -> str:
+    """Open records that must be refused, and return what was said."""
+    with pytest.raises(InvalidParameter, match=match) as caught:
+        Records(source, schema)
+    words = said(caught.value)
+    assert MARK not in words
+    return words
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    """Write a file."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def ages(records: Records) -> list[float]:
+    """Return the cleaned ages."""
+    return [float(age) for block in records.blocks(["age"]) for age in block["age"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("", "first line"),
+        ("age,ward\n", "at least one record"),
+        ("age,age\n1,2\n", "differ in case at most"),
+        ("age,Age,ward\n1,2,a\n", "differ in case at most"),
+        ("age,\n1,2\n", "must name every column"),
+        ("age\n1\n", "'ward'"),
+        (f"age,ward\n1,a\n2,b,{MARK}\n", "Line 3"),
+        (f"age,ward\n1,a\n{MARK}\n", "Line 3"),
+        (f'age,ward\n1,a\n2,"{MARK}\n', "quotes"),
+        (b"age,ward\n1,a\n2," + MARK.encode() + b"\xff\n", "not UTF-8"),
+        (b"age,w\xffard\n1,a\n", "first line"),
+    ],
+    ids=str,
+)
+def test_lines_that_are_no_table_are_refused_with_their_place(tmp_path: Path, content: Any, match: str) -> None:
+    """Empty files, headers alone, double names, odd lines, broken quotes and bytes: where it is, never what."""
+    refused(written(tmp_path / "bad.csv", content), match=match)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        LINES,
+        LINES.replace("\n", "\r\n"),
+        "\ufeff" + LINES,
+        '"age","ward"\n"50","a"\n" 60 ","b"\n',
+        LINES.rstrip("\n"),
+    ],
+    ids=["plain", "CRLF", "BOM", "quotes", "no last newline"],
+)
+def test_ways_to_write_the_same_lines(tmp_path: Path, content: str) -> None:
+    """A byte order mark, Windows' line ends, quotes and a missing last line end change nothing."""
+    assert ages(Records(written(tmp_path / "a.csv", content), SCHEMA)) == [50, 60]
+    packed = written(tmp_path / "b.csv.gz", gzip.compress(content.encode()))
+    assert ages(Records(packed, SCHEMA)) == [50, 60]
+
+
+def test_one_row_is_a_table(tmp_path: Path) -> None:
+    """A single record is enough."""
+    assert Records(written(tmp_path / "one.csv", "age,ward\n7,a\n"), SCHEMA).n == 1
+
+
+def test_a_schema_with_a_column_too_many_is_refused(tmp_path: Path) -> None:
+    """The column that is not there is named, and the nearest that is."""
+    schema = Schema({**SCHEMA.columns, "wards": Flag()})
+    refused(written(tmp_path / "a.csv", LINES), schema, "'wards'.*did you mean 'ward'")
+
+
+def test_ten_thousand_columns(tmp_path: Path) -> None:
+    """A table of 10,000 columns opens, and a few of them are read."""
+    names = [f"c{place}" for place in range(10_000)]
+    path = written(tmp_path / "wide.csv", "\n".join([",".join(names), ",".join(["1"] * 10_000)]) + "\n")
+    records = Records(path, Schema({name: Number(0, 2) for name in names[::100]}))
+    assert [block["c9900"].tolist() for block in records.blocks(["c9900"])] == [[1.0]]
+
+
+def test_names_are_names(tmp_path: Path) -> None:
+    """Brackets, stars, quotes and blanks in a file's name are letters: no other file is read in its place."""
+    written(tmp_path / "visits1.csv", "age,ward\n1,a\n")
+    for place, name in enumerate(
+        ["visits[1].csv", "visits*.csv", "visits?.csv", "vis'its .csv", '"visits".csv', "~é.csv"]
+    ):
+        path = written(tmp_path / name, f"age,ward\n{place + 50},a\n")
+        assert ages(Records(path, SCHEMA)) == [place + 50]
+        assert ages(Records(str(path), SCHEMA)) == [place + 50]
+
+
+def test_a_folder_is_its_files_each_once(tmp_path: Path) -> None:
+    """Hidden files are left out; links and other kinds of files beside are refused, and so is an empty folder."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    refused(folder, match="no .parquet, .csv or .tsv files")
+    written(folder / "a.csv", LINES)
+    written(folder / ".hidden.csv", LINES)
+    assert Records(folder, SCHEMA).n == 2
+    os.link(folder / "a.csv", folder / "b.csv")
+    refused(folder, match="are one file")
+    (folder / "b.csv").unlink()
+    os.symlink(folder / "a.csv", folder / "b.csv")
+    refused(folder, match="are one file")
+    (folder / "b.csv").unlink()
+    written(folder / "b.tsv", LINES.replace(",", "\t"))
+    refused(folder, match="all .parquet, all .csv or all .tsv")
+
+
+def test_files_of_one_table_are_alike(tmp_path: Path) -> None:
+    """Parquet files of other types or columns, and CSV files with another first line, are no part of one table."""
+    for name, table in {"a": {"age": [1.0]}, "b": {"age": [1]}}.items():
+        pq.write_table(pa.table({**table, "ward": ["a"]}), tmp_path / f"{name}.parquet")
+    refused(tmp_path, match="same columns of the same types")
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    written(folder / "a.csv", LINES)
+    written(folder / "b.csv", "ward,age\na,1\n")
+    refused(folder, match="same first line")
+
+
+def test_parquet_that_cannot_be_read_is_refused_unquoted(tmp_path: Path) -> None:
+    """No Parquet file, a broken one, text that is no text, a time that overflows: refused when opened."""
+    refused(written(tmp_path / "no.parquet", MARK), match="Parquet")
+    pq.write_table(
+        pa.table({"age": [1.0] * 1000, "ward": [MARK] * 1000}), tmp_path / "whole.parquet", compression="none"
+    )
+    content = (tmp_path / "whole.parquet").read_bytes()
+    refused(written(tmp_path / "half.parquet", content[: len(content) // 2]), match="Parquet")
+    broken = pa.array([MARK.encode() + b"\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"age": [1.0], "ward": broken}), tmp_path / "broken.parquet")
+    refused(tmp_path / "broken.parquet", match="cannot be read")
+    late = pa.array([2**62], pa.int64()).cast(pa.timestamp("ms"))
+    pq.write_table(pa.table({"when": late}), tmp_path / "late.parquet")
+    refused(tmp_path / "late.parquet", Schema({"when": Moment("2000-01-01", "2001-01-01")}), "cannot be read")
+
+
+def asked(records: Records, folder: Path) -> tuple[StatisticalOracle, Ledger]:
+    """Return an oracle over records, and its ledger."""
+    ledger = Ledger.create(f"sqlite:///{folder}/ledger.db", name="bad input", budget=Budget(1.0, 1e-6))
+    return StatisticalOracle(records, ledger=ledger), ledger
+
+
+@pytest.mark.parametrize("change", ["append", "replace", "remove", "touch"])
+def test_a_file_that_changed_is_not_read(tmp_path: Path, change: str) -> None:
+    """Written to, replaced, removed or only touched since it was opened: refused, nothing answered, nothing charged."""
+    path = written(tmp_path / "a.csv", LINES)
+    records = Records(path, SCHEMA)
+    oracle, ledger = asked(records, tmp_path)
+    match change:
+        case "append":
+            written(path, LINES + f"70,{MARK}\n")
+        case "replace":
+            os.replace(written(tmp_path / "b.csv", LINES), path)
+        case "remove":
+            path.unlink()
+        case "touch":
+            os.utime(path, ns=(0, 0))
+    with pytest.raises(TacitError) as caught:
+        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
+    assert MARK not in said(caught.value)
+    assert ledger.spent.epsilon == 0
+    with pytest.raises(TacitError):
+        list(records.blocks())
+
+
+@pytest.fixture
+def table(postgresql: Any, database: str) -> tuple[str, str]:
+    """Make a table of PostgreSQL with two records."""
+    address = postgresql.address(database)
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE visits (age float8, ward text, id int8)")
+        connection.execute(f"INSERT INTO visits VALUES (50, 'a', 1), (60, '{MARK}', 2)")
+    return address, "visits"
+
+
+def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, str], tmp_path: Path) -> None:
+    """Rows that came, or a column that changed its type, since the table was opened: refused, and nothing quoted."""
+    records = Records(table, SCHEMA)
+    oracle, _ = asked(records, tmp_path)
+    with psycopg.connect(table[0]) as connection:
+        connection.execute(f"INSERT INTO visits VALUES (1, '{MARK}')")
+    with pytest.raises(TacitError) as caught:
+        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
+    assert MARK not in said(caught.value)
+    with psycopg.connect(table[0]) as connection:
+        connection.execute("ALTER TABLE visits ALTER COLUMN age TYPE text")
+    with pytest.raises(TacitError) as caught:
+        oracle.ask(StatisticalQuery(lambda t: t.age > 6), epsilon=0.1)
+    assert MARK not in said(caught.value)
+
+
+def test_a_lost_connection_says_so(table: tuple[str, str], tmp_path: Path) -> None:
+    """When the server ends a connection, nothing is answered and no word of a record is said."""
+    records = Records(table, SCHEMA)
+    oracle, _ = asked(records, tmp_path)
+    own = records.table.connection.driver_connection.info.backend_pid  # type: ignore[attr-defined]
+    with psycopg.connect(table[0]) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s)", [own])
+    with pytest.raises(TacitError) as caught:
+        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
+    assert MARK not in said(caught.value)
+
+
+def test_the_letter_v_is_no_blank(table: tuple[str, str]) -> None:
+    """PostgreSQL strips the same six blanks as the others, and no letter: it once took \\v for v."""
+    with psycopg.connect(table[0]) as connection:
+        connection.execute("UPDATE visits SET ward = E'\\x0b v\\t'")
+    schema = Schema({"ward": Category(["v", "b"])})
+    assert next(Records(table, schema).blocks())["ward"].tolist() == [0, 0]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    """Arrow tables may have two columns of one name; no schema can say which is meant."""
+    double = pa.table([pa.array([1]), pa.array([2])], names=["age", "age"])
+    refused(double, Schema({"age": Number(0, 1)}), "two columns of the same name")
+
+
+@pytest.mark.parametrize(
+    "source", [("postgresql://nowhere.invalid/x", "t"), ("sqlite:////nowhere/x.db", "t"), ("mysql://x", "t")]
+)
+def test_databases_that_are_not_there_are_refused(source: tuple[str, str]) -> None:
+    """An address that leads nowhere is said to."""
+    refused(source)
+
+
+def test_keys_are_read_but_never_asked_about() -> None:
+    """A key fixes parts; a question cannot name it."""
+    records = Records({"age": [1, 2], "id": [MARK, "b"]}, Schema({"age": Number(0, 3), "id": Key()}), key="id")
+    with pytest.raises(InvalidParameter) as caught:
+        StatisticalOracle(records).ask(StatisticalQuery(lambda t: t.id == MARK), epsilon=0.1)
+    assert "no declared column 'id'" in str(caught.value)
