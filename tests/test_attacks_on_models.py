@@ -1,5 +1,9 @@
 """Attacks on models, scores and accounts: what one record, or one odd number, must not be able to do."""
 
+import math
+import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +179,14 @@ def test_a_function_that_writes_to_a_landmark_moves_no_other_record(kernel: Kern
     points = 0.3 * np.eye(3)
     found, moved = (Landmarks.at(Domain(kernel, 1.0, 3), points.copy()).features(each) for each in (rows, other))
     np.testing.assert_array_equal(found[1:], moved[1:])
+
+
+def test_the_callers_decimal_precision_does_not_reach_the_noise() -> None:
+    """Where decimals had three digits when tacit was imported, 1/e had three as well, and noise another law."""
+    program = "import decimal; decimal.getcontext().prec = 3; import tacit.noise; print(int(tacit.noise._INVERSE_E))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert abs(int(found.stdout) - round(Fraction(2**64) / _e())) <= 1
+
+
+def _e() -> Fraction:
+    return sum((Fraction(1, math.factorial(term)) for term in range(30)), Fraction(0))

@@ -59,7 +59,9 @@ LAPLACE_ERROR = 2.0**-48
 NEGLECTED = 2.0**-140
 """Probability of the events that the error bounds of `gaussian` and `spherical` leave out."""
 
-_INVERSE_E = np.uint64(int(Decimal(2**64) / Context(prec=60).exp(Decimal(1))))
+# In a context of its own: the caller's may have three digits, and so would the chance that all noise is made of.
+_DIGITS = Context(prec=60)
+_INVERSE_E = np.uint64(int(_DIGITS.divide(Decimal(2**64), _DIGITS.exp(Decimal(1)))))
 _HALF_WORD = 2.0**-52
 _BLOCK = 2**14
 
