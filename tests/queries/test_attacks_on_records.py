@@ -235,3 +235,11 @@ def test_rows_of_sqlite_are_not_split_by_their_place(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="split"):
         StatisticalOracle(records).conversation(2, epsilon=1.0, plan="split")
     assert sum(part.n for part in records.split(by="key")) == 100
+
+
+def test_parts_by_different_keys_have_different_names() -> None:
+    """Claim: the name of a part is that of no other records, though both are cut at the same places."""
+    cells = {"one": list(range(50)), "two": list(range(50, 100)), "x": [0.5] * 50}
+    schema = Schema({"one": Key(), "two": Key(), "x": Number(0, 1)})
+    first, second = (Records(cells, schema, key=key, name="these").split(by="key")[0] for key in ("one", "two"))
+    assert first.identity != second.identity

@@ -111,7 +111,7 @@ class Records:
     @property
     def identity(self) -> str:
         """A text that is the same only for the same records, cleaned in the same way."""
-        share = "" if self._share is None else f" part {self._share.interval}"
+        share = "" if self._share is None else f" part {self._share.interval} of {self._share.title!r}"
         return f"{self._table.identity}{share} under {self._schema.to_toml()}"
 
     @property
