@@ -29,6 +29,7 @@ from tacit.data.columns import Number
 from tacit.data.levels import Category
 from tacit.erm import Logistic
 from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.evaluation import accuracy, confusion_matrix, log_loss
 from tacit.kernels import RBF, FunctionKernel, Kernel, Linear
 from tacit.kernels.domain import Domain
 from tacit.kernels.fitting import needed_kernel
@@ -190,3 +191,24 @@ def test_the_callers_decimal_precision_does_not_reach_the_noise() -> None:
 
 def _e() -> Fraction:
     return sum((Fraction(1, math.factorial(term)) for term in range(30)), Fraction(0))
+
+
+class _Panic(BaseException):
+    """What compiled libraries raise when they panic: no Exception."""
+
+
+class _Panicking:
+    classes_ = np.array([0, 1])
+
+    def predict(self, X: Any) -> Any:
+        raise _Panic(f"out of range: {X[0]}")
+
+    predict_proba = predict
+
+
+@pytest.mark.parametrize("score", [accuracy, log_loss, confusion_matrix])
+def test_a_panic_of_a_model_is_withheld_like_any_error(score: Any) -> None:
+    """Its text may quote a record, and it is no Exception."""
+    with pytest.raises(InvalidParameter, match="the model failed") as refusal:
+        score(_Panicking(), [1234.5], [0], epsilon=1.0)
+    assert refusal.value.__context__ is None

@@ -14,7 +14,6 @@ models behind a `PublicEncoder` answer for every row; one that raises on a missi
 Its warnings are silenced and its errors withheld, because both may tell, or quote, a record.
 """
 
-import contextlib
 import math
 import warnings
 from collections.abc import Callable
@@ -167,9 +166,13 @@ def _asked(method: Callable[[Any], Any], X: Any) -> Any:
     """Return what a model says about all rows; what it warns of or fails with is not passed on."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        with contextlib.suppress(Exception):
+        try:
             answer = method(X)
             return answer if isinstance(answer, np.ndarray | list | tuple) else np.asarray(answer)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the panic of a compiled library is no Exception, and quotes values none the less
+            pass
     raise InvalidParameter(
         "the model failed on these rows, and its error is withheld because it may quote a record. Nothing was charged. "
         "Try the model on public rows of the same form; encode rows by a PublicEncoder, which gives every cell a place."
