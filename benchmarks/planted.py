@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tacit.data import Number
 from tacit.queries import StatisticalOracle, StatisticalQuery
 from tacit.queries.conjunction import ConjunctionClassifier
-from tacit.queries.engines.engine import Engine, Part, Prepared
-from tacit.queries.language import Expression
+from tacit.sums.engines.engine import Engine, Part, Prepared
+from tacit.sums.language import Expression
 
 Bits = NDArray[np.uint8]
 PLANTED, OFTEN = 2, 0.97

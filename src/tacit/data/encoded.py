@@ -98,7 +98,7 @@ def learn(estimator: Any, course: Callable[[Any, Any], None], X: Any, y: Any, ta
     """
     if not isinstance(X, Records):
         course(X, y)
-        estimator.encoder_ = None
+        vars(estimator).pop("encoder_", None)
         return
     refuse_targets(y)
     found = encoded(X, task)

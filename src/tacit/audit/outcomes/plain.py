@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import PurePath
 from types import ModuleType, NoneType
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 
@@ -75,7 +74,7 @@ def _bytes(thing: Any, trace: Trace, path: str) -> None:
     text(bytes(thing).decode("latin-1"), trace, path)
 
 
-@looks_at(Decimal, date, time, timedelta, tzinfo, UUID, PurePath, range, slice, re.Pattern, np.dtype)
+@looks_at(Decimal, date, time, timedelta, tzinfo, PurePath, range, slice, re.Pattern, np.dtype)
 def _printed(thing: Any, trace: Trace, path: str) -> None:
     text(repr(thing), trace, path)
 

@@ -11,10 +11,13 @@ from typing import Any, final
 
 from tacit.sums.engines.engine import steps_for
 
-__all__ = ["TINY", "Grid", "factor_steps", "rounded", "row_shift"]
+__all__ = ["TINY", "TOGETHER", "Grid", "factor_steps", "rounded", "row_shift"]
 
 TINY = 1e-140
 """What is nearer to 0 counts as 0 before it is squared: no engine may fail over it."""
+
+TOGETHER = 64
+"""So many squares are added one after the other, and then such sums: engines limit how deep a sum is nested."""
 
 
 @final

@@ -12,7 +12,7 @@ from scipy import sparse
 from tacit.data.columns import Column
 from tacit.data.sources.table import Block
 from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
-from tacit.sums.engines.grid import TINY, Grid, factor_steps, rounded, row_shift
+from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, rounded, row_shift
 from tacit.sums.language import Expression
 from tacit.sums.language.evaluate import evaluate
 from tacit.sums.language.names import stands_for
@@ -209,8 +209,11 @@ def _whole_rows(rows: Floats, norm: float, steps: float) -> Floats:
     with np.errstate(all="ignore"):
         shares = _snapped(rows.T / norm)
         square = np.zeros(rows.shape[0])
-        for share in shares:
-            square += share * share
+        for start in range(0, len(shares), TOGETHER):
+            some = np.zeros(rows.shape[0])
+            for share in shares[start : start + TOGETHER]:
+                some += share * share
+            square += some
         cells = shares / np.maximum(np.sqrt(square), 1.0)
     return np.ascontiguousarray(np.asarray(rounded(cells, row_shift(steps))).T)
 

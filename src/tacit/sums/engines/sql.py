@@ -13,7 +13,7 @@ from tacit.data.records import Records
 from tacit.data.sources.sql import SQLTable
 from tacit.errors import InvalidParameter
 from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
-from tacit.sums.engines.grid import TINY, Grid, factor_steps, row_shift
+from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, row_shift
 from tacit.sums.language import Expression
 from tacit.sums.language.names import stands_for
 from tacit.sums.language.sql import Printed
@@ -119,13 +119,14 @@ class _Scan:
 
     def __init__(self, dialect: Dialect, printed: Printed, n: int) -> None:
         self._dialect, self._printed, self._n = dialect, printed, n
+        self._shares: list[str] = []
         self._first: list[str] = []
         self._second: list[str] = []
         self.sums: list[str] = []
 
     def relation(self, source: str) -> str:
         """Print the layers over a source that has all expressions."""
-        for number, layer in enumerate((self._first, self._second)):
+        for number, layer in enumerate((self._shares, self._first, self._second)):
             if layer:
                 source = f"(SELECT *, {', '.join(layer)} FROM {source}{self._dialect.fence}) AS scan{number}"
         return source
@@ -182,13 +183,18 @@ class _Scan:
         tiny, low, zero, one = number(TINY), number(-TINY), number(0.0), number(1.0)
         shares = [f"({text} / {number(norm)})" for text in texts]
         snapped = [f"(CASE WHEN {each} < {tiny} AND {each} > {low} THEN {zero} ELSE {each} END)" for each in shares]
-        square = " + ".join(f"({each} * {each})" for each in snapped)
+        # Each share is a column of its own: written out wherever it is used, the statement would be far too long.
+        parts = [f"{prefix}_share_{place}" for place in range(len(texts))]
+        self._shares += [f"{each} AS {part}" for each, part in zip(snapped, parts, strict=True)]
+        squares = [f"({part} * {part})" for part in parts]
+        sums = [" + ".join(squares[start : start + TOGETHER]) for start in range(0, len(squares), TOGETHER)]
+        square = " + ".join(f"({some})" for some in sums)
         length = f"sqrt({square})"
         self._first.append(f"(CASE WHEN {length} > {one} THEN {length} ELSE {one} END) AS {prefix}_length")
         shift = number(row_shift(steps))
         self._second += [
-            f"(({each} / {prefix}_length + {shift}) - {shift}) AS {name}"
-            for each, name in zip(snapped, names, strict=True)
+            f"(({part} / {prefix}_length + {shift}) - {shift}) AS {name}"
+            for part, name in zip(parts, names, strict=True)
         ]
         return names
 
