@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from tacit import Budget, Ledger
 from tacit.accounting import EpsilonDeltaDpEvent
 from tacit.cli.app import app
+from tacit.cli.console import console
 
 
 @pytest.fixture
@@ -43,13 +44,14 @@ HOSTILE = ["x[/]", "[bold]x[/bold]", "[link=file:///etc/passwd]here[/link]", ":s
 
 
 @pytest.mark.parametrize("word", HOSTILE)
-def test_words_of_others_are_shown_as_they_are(address, word):
+def test_words_of_others_are_shown_as_they_are(address, word, monkeypatch):
     """Labels, names and parts that look like markup or an emoji's name break nothing and are shown letter by letter."""
     assert _run("ledger", "create", address, "--name", word, "--budget", "1").exit_code == 0
     ledger = Ledger.open(address)
     ledger.spend(EpsilonDeltaDpEvent(0.25), label=word)
     ledger.partition(word, [word, "other"], fixed_by="key")[word].spend(EpsilonDeltaDpEvent(0.1), label=word)
-    shown = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["ledger", "show", address])
+    monkeypatch.setattr(console, "width", 400)
+    shown = _run("ledger", "show", address)
     assert (shown.exit_code, shown.exception) == (0, None)
     assert shown.output.count(word) >= 6
     assert f"{word}={word}" in shown.output
@@ -70,7 +72,8 @@ def test_no_word_of_others_gives_orders_to_the_terminal(address, orders, monkeyp
     ledger.partition(f"p{orders}", [f"q{orders}"], fixed_by="key")[f"q{orders}"].spend(
         EpsilonDeltaDpEvent(0.1), label=f"r{orders}"
     )
-    shown = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["ledger", "show", address])
+    monkeypatch.setattr(console, "width", 400)
+    shown = _run("ledger", "show", address)
     assert shown.exit_code == 0
     assert all(letter == "\n" or letter.isprintable() for letter in shown.output)
     assert f"r{orders}".encode("unicode_escape").decode() in shown.output
