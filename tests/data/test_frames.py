@@ -77,7 +77,9 @@ def test_an_absent_column_is_named(make: object) -> None:
         ENCODER.fit(make({"age": [1], "smokes": [1]}))
 
 
-@pytest.mark.parametrize("odd", [{}, {"age": 50}, None, 7, "text", [], [50], RECORDS, object()], ids=lambda odd: type(odd).__name__)
+@pytest.mark.parametrize(
+    "odd", [{}, {"age": 50}, None, 7, "text", [], [50], RECORDS, object()], ids=lambda odd: type(odd).__name__
+)
 def test_a_record_that_lacks_cells_has_missing_ones(odd: object) -> None:
     """In a list, which of the records are mappings or long enough is their own affair: the others read as before."""
     rows = ENCODER.transform([RECORDS[0], odd, ROWS[2]])
