@@ -219,12 +219,13 @@ def table(postgresql: Any, database: str) -> tuple[str, str]:
 def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, str], tmp_path: Path) -> None:
     """Rows that came, or a column that changed its type, since the table was opened: refused, and nothing quoted."""
     records = Records(table, SCHEMA)
-    oracle, _ = asked(records, tmp_path)
+    oracle, ledger = asked(records, tmp_path)
     with psycopg.connect(table[0]) as connection:
         connection.execute(f"INSERT INTO visits VALUES (1, '{MARK}')")
     with pytest.raises(TacitError) as caught:
         oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
     assert MARK not in said(caught.value)
+    assert not ledger.spent
     with psycopg.connect(table[0]) as connection:
         connection.execute("ALTER TABLE visits ALTER COLUMN age TYPE text")
     with pytest.raises(TacitError) as caught:
@@ -233,15 +234,16 @@ def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, 
 
 
 def test_a_lost_connection_says_so(table: tuple[str, str], tmp_path: Path) -> None:
-    """When the server ends a connection, nothing is answered and no word of a record is said."""
+    """When the server ends a connection, nothing is answered or charged, and no word of a record is said."""
     records = Records(table, SCHEMA)
-    oracle, _ = asked(records, tmp_path)
+    oracle, ledger = asked(records, tmp_path)
     own = records.table.connection.driver_connection.info.backend_pid  # type: ignore[attr-defined]
     with psycopg.connect(table[0]) as connection:
         connection.execute("SELECT pg_terminate_backend(%s)", [own])
     with pytest.raises(TacitError) as caught:
         oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
     assert MARK not in said(caught.value)
+    assert not ledger.spent
 
 
 def test_the_letter_v_is_no_blank(table: tuple[str, str]) -> None:

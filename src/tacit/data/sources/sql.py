@@ -59,6 +59,12 @@ class SQLTable(Table):
     def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
         """Yield the columns of a statement's rows, a block at a time."""
 
+    def check(self) -> None:
+        """Refuse a table that cannot be reached any more, or that records came to or went from."""
+        ((count,),) = self._rows(f"SELECT count(*) FROM {self.relation}", "opened")
+        if int(count) != self.n:
+            raise InvalidParameter(f"the table no longer has the {self.n} records that it was opened with.")
+
     def run(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a statement over cleaned records; a failure says nothing but its type."""
         return self._rows(sql, "read")
