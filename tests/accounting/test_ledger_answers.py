@@ -77,15 +77,22 @@ def test_the_first_answer_stays(address: str) -> None:
     assert recall(ledger, "question") == {"answer": 1}
 
 
-def test_accounts_that_write_their_first_answers_at_once_make_one_table(address: str) -> None:
-    """The table of answers is made once, though several accounts need it at the same moment."""
+def test_a_question_is_looked_up_while_others_write_their_first_answers(address: str) -> None:
+    """Nobody meets a ledger without a table of answers, however many come at the same moment."""
     Ledger.create(address, name="0", budget=Budget(1.0))
     ledgers = [Ledger.create(address, name=str(number), budget=Budget(1.0)) for number in range(1, 5)]
 
-    def writes(ledger: Ledger) -> Any:
+    def asks(ledger: Ledger) -> Any:
+        before = recall(ledger, "question")
         record(ledger, "question", {"by": ledger.name})
-        return recall(ledger, "question")
+        return before, recall(ledger, "question")
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(writes, ledgers)) == [{"by": str(number)} for number in range(1, 5)]
+        assert list(pool.map(asks, ledgers)) == [(None, {"by": str(number)}) for number in range(1, 5)]
     assert rows(address, "SELECT count(*) FROM tacit_answer") == [(4,)]
+
+
+def test_a_new_ledger_has_its_table_of_answers(address: str) -> None:
+    """It is made with the others: what is made at the first answer is missing to who looks a moment earlier."""
+    Ledger.create(address, name="a", budget=Budget(1.0))
+    assert rows(address, "SELECT count(*) FROM tacit_answer") == [(0,)]

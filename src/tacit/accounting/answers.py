@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.store import ANSWER, SELECT_ANSWER
@@ -27,19 +26,13 @@ def question_digest(ledger: Ledger | None, facts: Sequence[Any]) -> str:
 def recall(ledger: Ledger, question: str) -> Mapping[str, Any] | None:
     """Return what was answered to a question, or None."""
     with ledger.store.reading() as connection:
-        try:
-            content = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
-        except DBAPIError:
-            if not ledger.store.lacks(connection, ANSWER):
-                raise
-            content = None
+        content = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
     return None if content is None else dict(json.loads(content))
 
 
 def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> None:
     """Write an answer down, unless another process was first: then both were paid for, and its answer stays."""
     with ledger.store.writing(ledger.name) as connection:
-        ledger.store.make_room_for_answers(connection)
         if connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).first() is None:
             connection.execute(
                 sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))

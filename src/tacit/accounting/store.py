@@ -60,6 +60,14 @@ _POSTGRESQL = {
 _LOCK_ALL = "SELECT pg_advisory_xact_lock(7461636974)"
 
 _TABLES = sa.MetaData()
+# Answers already paid for, by question; what is in here is public, and losing it only costs money.
+ANSWER = sa.Table(
+    "tacit_answer",
+    _TABLES,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("question", sa.Text, primary_key=True),
+    sa.Column("content", sa.Text, nullable=False),
+)
 LEDGER = sa.Table("tacit_ledger", _TABLES, sa.Column("version", sa.Integer, nullable=False))
 ACCOUNT = sa.Table(
     "tacit_account",
@@ -77,16 +85,6 @@ ENTRY = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
 )
-# Answers already paid for, by question; what is in here is public, and losing it only costs money. The table is made
-# when the first answer is written down.
-ANSWER = sa.Table(
-    "tacit_answer",
-    sa.MetaData(),
-    sa.Column("account", sa.Text, primary_key=True),
-    sa.Column("question", sa.Text, primary_key=True),
-    sa.Column("content", sa.Text, nullable=False),
-)
-
 # What every charge and every look executes, as text: to build it anew each time took longer than to execute it.
 _SELECT_VERSION = sa.text("SELECT version FROM tacit_ledger")
 _LOCK_ACCOUNT = sa.text("SELECT name FROM tacit_account WHERE name = :account FOR UPDATE")
@@ -159,7 +157,7 @@ class Store:
 
     def _tables(self, connection: sa.Connection) -> set[str]:
         present = set(sa.inspect(connection).get_table_names())
-        if self._is_file and present - set(_TABLES.tables) - {ANSWER.name}:
+        if self._is_file and present - set(_TABLES.tables):
             raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
         return present
 
@@ -174,20 +172,6 @@ class Store:
             elif not self._is_file:
                 connection.exec_driver_sql(_LOCK_ALL)
             yield connection
-
-    def make_room_for_answers(self, connection: sa.Connection) -> None:
-        """Create the table of answers within a transaction that writes, unless it is there."""
-        if sa.inspect(connection).has_table(ANSWER.name):
-            return
-        if not self._is_file:
-            # Another account's writer may be about to create it, too.
-            connection.exec_driver_sql(_LOCK_ALL)
-        ANSWER.create(connection, checkfirst=True)
-
-    def lacks(self, connection: sa.Connection, table: sa.Table) -> bool:
-        """Whether a statement failed because there is no such table; what the transaction did is undone."""
-        connection.rollback()
-        return not sa.inspect(connection).has_table(table.name)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -209,7 +193,8 @@ class Store:
         try:
             versions = connection.execute(_SELECT_VERSION).scalars().all()
         except DBAPIError:
-            if self.lacks(connection, LEDGER):
+            connection.rollback()
+            if not sa.inspect(connection).has_table(LEDGER.name):
                 raise LedgerForeign(f"{self} is a database, but not a tacit ledger. Nothing was changed.") from None
             raise
         if len(versions) != 1 or not isinstance(versions[0], int) or versions[0] < 1:
