@@ -18,7 +18,7 @@ from sklearn.datasets import make_classification
 
 from tacit import PrivateERM
 from tacit.erm import Logistic
-from tacit.erm.fitting import INTERCEPT
+from tacit.estimators.parameters import INTERCEPT
 
 RESULTS = Path(__file__).resolve().parent / "results" / "default_ridge.md"
 EPSILONS = (0.1, 0.316, 1.0, 3.16)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.data import Number
 from tacit.queries import StatisticalOracle, StatisticalQuery
-from tacit.queries.conjunction import ConjunctionClassifier
+from tacit.queries.learners.conjunction import ConjunctionClassifier
 from tacit.sums.engines.engine import Engine, Part, Prepared
 from tacit.sums.language import Expression
 

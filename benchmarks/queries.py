@@ -28,11 +28,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit.data import adult_schema, load_adult
 from tacit.queries import StatisticalOracle, StatisticalQuery
-from tacit.queries.decision_list import DecisionListClassifier
-from tacit.queries.domains import declared_features
-from tacit.queries.naive_bayes import SQNaiveBayes
+from tacit.queries.learners.decision_list import DecisionListClassifier
+from tacit.queries.learners.domains import declared_features
+from tacit.queries.learners.naive_bayes import SQNaiveBayes
+from tacit.queries.learners.tree import SQDecisionTree
 from tacit.queries.sample_sizes import records_for_conjunction
-from tacit.queries.tree import SQDecisionTree
 
 RESULTS = Path(__file__).resolve().parent / "results" / "queries.md"
 EPSILONS = (0.1, 1.0, 10.0)

@@ -18,14 +18,14 @@ from sklearn.datasets import make_classification
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
-from tacit.erm.clipped import ClippedSoftmax
-from tacit.erm.fitting import INTERCEPT
-from tacit.erm.gradient import GradientPerturbation
-from tacit.erm.loss import Loss
-from tacit.erm.objective import Objective
-from tacit.erm.rows import Rows
-from tacit.erm.setting import Setting
-from tacit.erm.softmax import Softmax
+from tacit.erm.losses.clipped_softmax import ClippedSoftmax
+from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.perturbations.gradient import GradientPerturbation
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.objective import Objective
+from tacit.estimators.parameters import INTERCEPT
 from tacit.release import release
 
 RESULTS = Path(__file__).resolve().parent / "results" / "softmax_clipping.md"

@@ -24,8 +24,8 @@ from tacit.data import Number
 from tacit.erm import Logistic
 from tacit.erm.classification import MARGIN
 from tacit.kernels import Landmarks, Polynomial
-from tacit.kernels.domain import Domain
-from tacit.kernels.released import Terms, release_linear
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.released.model import Terms, release_linear
 
 EPSILONS = (0.01, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0)
 DELTA, TRAINING, LANDMARKS, NUMBERS = 1e-6, 500_000, 600, 10

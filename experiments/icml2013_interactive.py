@@ -22,8 +22,8 @@ from scipy.linalg import cholesky, solve_triangular
 from tacit.budget import Budget
 from tacit.erm import Logistic
 from tacit.kernels import RBF
-from tacit.kernels.domain import Domain
-from tacit.kernels.fitting import Certified, certified_model
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.fit.reading import Certified, certified_model
 from tacit.mechanisms.process import GaussianProcess
 from tacit.mechanisms.process import Path as SamplePath
 from tacit.release import release

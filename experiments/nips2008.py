@@ -17,8 +17,8 @@ from result_files import RESULTS
 
 from tacit import Budget, PrivateLogisticRegression
 from tacit.erm import Logistic, Objective, Rows
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
-from tacit.erm.setting import Setting
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
 from tacit.release import release
 
 Floats = NDArray[np.float64]

@@ -31,9 +31,9 @@ from tacit.erm import Logistic
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.evaluation import accuracy, confusion_matrix, log_loss
 from tacit.kernels import RBF, FunctionKernel, Kernel, Linear
-from tacit.kernels.domain import Domain
-from tacit.kernels.fitting import needed_kernel
-from tacit.kernels.landmarks import Landmarks
+from tacit.kernels.fit.reading import needed_kernel
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.maps.landmarks import Landmarks
 
 
 class _Nothing(int):

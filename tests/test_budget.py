@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.budget import LARGEST_EPSILON, SMALLEST, Budget, exact_number
+from tacit.budget import LARGEST_EPSILON, SMALLEST, Budget
+from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
 
 EPSILONS = st.one_of(
@@ -264,7 +265,7 @@ def test_nothing_is_divided_by_zero_or_taken_from_too_little() -> None:
 def test_no_arithmetic_makes_a_negative_amount(epsilon: Fraction, delta: Fraction) -> None:
     """Amounts built inside the library are checked too, so that nothing can be refunded by a negative charge."""
     with pytest.raises(InvalidParameter, match="never negative"):
-        Budget._amount(Fraction(epsilon), Fraction(delta))
+        Budget.amount(Fraction(epsilon), Fraction(delta))
 
 
 @pytest.mark.parametrize("weights", [(), (0,), (0, 0), (-1, 2), ("1",), (math.nan, 1), (None,), (True,)])

@@ -8,12 +8,14 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS = (
     {"errors"},
+    {"checks"},
+    {"numerics"},
     {"budget"},
     {"noise", "accounting"},
     {"mechanisms"},
     {"release"},
     {"data"},
-    {"sums"},
+    {"estimators", "sums"},
     {"erm"},
     {"kernels", "queries", "statistics"},
     {"model_selection", "evaluation"},

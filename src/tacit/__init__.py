@@ -13,10 +13,10 @@ from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
 from tacit.erm.regression import PrivateLinearRegression
 from tacit.kernels.classification import PrivateKernelClassifier
-from tacit.kernels.interactive import InteractiveKernelPredictor
+from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.regression import PrivateKernelRegressor
-from tacit.queries.conjunction import ConjunctionClassifier
-from tacit.queries.oracle import StatisticalOracle
+from tacit.queries.learners.conjunction import ConjunctionClassifier
+from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.release import Release, release
 from tacit.sums.query import StatisticalQuery
 

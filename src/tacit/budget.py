@@ -5,18 +5,16 @@ A `Budget` is the pair (epsilon, delta), kept as two exact fractions of the numb
 calibration, which rounds outward by itself.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
+from numbers import Rational
 from typing import Self, final
 
+from tacit.checks import exact_number, shown
 from tacit.errors import InvalidParameter
-
-__all__ = ["LARGEST_EPSILON", "SMALLEST", "Budget", "exact_number", "finite_number"]
 
 LARGEST_EPSILON = 10**6
 """Beyond this a typed epsilon is taken for a mistake: e^epsilon promises nothing long before."""
@@ -24,38 +22,8 @@ LARGEST_EPSILON = 10**6
 SMALLEST = Fraction(1, 10**100)
 """Below this a typed epsilon or delta that is not zero is taken for a mistake."""
 
-_LONGEST_EXPONENT = 400
 _DISPLAY = Context(prec=10, rounding=ROUND_CEILING)
 _PATTERN = re.compile(r"\s*(?:(epsilon|delta)\s*=?\s*)?([0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?(?:/[0-9]+)?)\s*")
-
-
-def exact_number(name: str, value: object) -> Fraction:
-    """Return the number as it was typed, exactly; refuse what is not a finite real number."""
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _LONGEST_EXPONENT:
-        return Fraction(value)
-    if isinstance(value, Integral | Rational) and not isinstance(value, bool):
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
-        # The shortest decimal that reads back as this float is what the user typed.
-        return Fraction(repr(float(value)))
-    raise InvalidParameter(f"{name} must be a finite real number, got {_shown(value)}.")
-
-
-def finite_number(name: str, value: object) -> float:
-    """Return the float nearest to a number; refuse one that is too large for a float."""
-    try:
-        return float(exact_number(name, value))
-    except OverflowError:
-        raise InvalidParameter(f"{name} is too large, got {_shown(value)}.") from None
-
-
-def _shown(value: object) -> str:
-    """Print what was typed, unless it is long: a number of ten thousand digits helps nobody."""
-    try:
-        text = repr(value)
-    except ValueError:
-        text = "a number too long to print"
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _display(value: Fraction) -> str:
@@ -86,19 +54,19 @@ class Budget:
         exact_delta = exact_number("delta", delta)
         if exact_epsilon and not SMALLEST <= exact_epsilon <= LARGEST_EPSILON:
             raise InvalidParameter(
-                f"epsilon must lie between 0 and {LARGEST_EPSILON}, got {_shown(epsilon)}. "
+                f"epsilon must lie between 0 and {LARGEST_EPSILON}, got {shown(epsilon)}. "
                 "Usual values lie between 0.01 and 10."
             )
         if exact_delta and not SMALLEST <= exact_delta < 1:
             raise InvalidParameter(
-                f"delta must be at least 0 and below 1, got {_shown(delta)}. It is the probability with which the "
+                f"delta must be at least 0 and below 1, got {shown(delta)}. It is the probability with which the "
                 "promise may fail: keep it well below 1/n, or 0 for pure differential privacy."
             )
         object.__setattr__(self, "exact_epsilon", exact_epsilon)
         object.__setattr__(self, "exact_delta", exact_delta)
 
     @classmethod
-    def _amount(cls, epsilon: Fraction, delta: Fraction) -> Self:
+    def amount(cls, epsilon: Fraction, delta: Fraction) -> Self:
         """Build an amount without the limits on typed budgets: sums may exceed them."""
         if epsilon < 0 or delta < 0:
             raise InvalidParameter("an amount of privacy is never negative.")
@@ -133,7 +101,7 @@ class Budget:
         else:
             if "epsilon" in amounts:
                 return cls(**amounts)
-        raise InvalidParameter(f'a budget is written like "epsilon=1, delta=1e-6" or "1, 1e-6", got {_shown(text)}.')
+        raise InvalidParameter(f'a budget is written like "epsilon=1, delta=1e-6" or "1, 1e-6", got {shown(text)}.')
 
     @property
     def epsilon(self) -> float:
@@ -156,27 +124,27 @@ class Budget:
     def __add__(self, other: "Budget") -> "Budget":
         if not isinstance(other, Budget):
             return NotImplemented
-        return Budget._amount(self.exact_epsilon + other.exact_epsilon, self.exact_delta + other.exact_delta)
+        return Budget.amount(self.exact_epsilon + other.exact_epsilon, self.exact_delta + other.exact_delta)
 
     def __sub__(self, other: "Budget") -> "Budget":
         if not isinstance(other, Budget):
             return NotImplemented
         if not other <= self:
             raise InvalidParameter(f"{other} cannot be taken from {self}: a budget is never negative.")
-        return Budget._amount(self.exact_epsilon - other.exact_epsilon, self.exact_delta - other.exact_delta)
+        return Budget.amount(self.exact_epsilon - other.exact_epsilon, self.exact_delta - other.exact_delta)
 
     def __mul__(self, factor: float | Rational | Decimal) -> "Budget":
         exact = exact_number("the factor of a budget", factor)
         if exact < 0:
-            raise InvalidParameter(f"the factor of a budget must not be negative, got {_shown(factor)}.")
-        return Budget._amount(self.exact_epsilon * exact, self.exact_delta * exact)
+            raise InvalidParameter(f"the factor of a budget must not be negative, got {shown(factor)}.")
+        return Budget.amount(self.exact_epsilon * exact, self.exact_delta * exact)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: float | Rational | Decimal) -> "Budget":
         exact = exact_number("the divisor of a budget", divisor)
         if exact <= 0:
-            raise InvalidParameter(f"the divisor of a budget must be positive, got {_shown(divisor)}.")
+            raise InvalidParameter(f"the divisor of a budget must be positive, got {shown(divisor)}.")
         return self * (1 / exact)
 
     def shares(self, *weights: float | Rational | Decimal) -> "tuple[Budget, ...]":
@@ -199,7 +167,7 @@ class Budget:
     @staticmethod
     def largest(budgets: "Sequence[Budget]") -> "Budget":
         """Return the componentwise maximum: what parallel composition over disjoint parts costs."""
-        return Budget._amount(
+        return Budget.amount(
             max((budget.exact_epsilon for budget in budgets), default=Fraction(0)),
             max((budget.exact_delta for budget in budgets), default=Fraction(0)),
         )

@@ -25,12 +25,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit import statistics
 from tacit.accounting.ledger import Ledger
-from tacit.budget import finite_number
-from tacit.data.encoded import held_out
+from tacit.checks import checked_confidence, finite_number, whole_number
 from tacit.data.labels import column, places
 from tacit.data.labels import label as name
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import checked_confidence, checked_whole
+from tacit.estimators.encoded import held_out
 from tacit.mechanisms.reading import numbers
 from tacit.noise import permutation, source_for
 from tacit.release import Release
@@ -64,7 +63,7 @@ def split_by_index(count: int, test_fraction: float = 0.2, *, random_state: obje
     Assumes: the records are in an order that does not depend on their values.
     Reference: parallel composition, tacit/accounting/ledger.md.
     """
-    count, share = checked_whole("count", count), finite_number("test_fraction", test_fraction)
+    count, share = whole_number("count", count), finite_number("test_fraction", test_fraction)
     tests = round(share * count) if 0 < share < 1 else 0
     if not 0 < tests < count:
         raise InvalidParameter(f"test_fraction must leave records on both sides, got {test_fraction!r} of {count}.")

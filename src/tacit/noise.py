@@ -24,31 +24,9 @@ from numpy.typing import NDArray
 from randomgen import ChaCha
 
 from tacit.errors import InvalidParameter
-
-__all__ = [
-    "LAPLACE_ERROR",
-    "LARGEST_SCALE",
-    "NEGLECTED",
-    "Rehearsal",
-    "Source",
-    "SystemEntropy",
-    "add_on_grid",
-    "gaussian",
-    "gaussian_error",
-    "gumbel",
-    "laplace",
-    "permutation",
-    "power_of_two_below",
-    "public_stream",
-    "source_for",
-    "spherical",
-    "spherical_error",
-    "uniform",
-    "unique_name",
-]
+from tacit.numerics.arrays import Floats
 
 Integers: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 
 LARGEST_SCALE = 2.0**44
 """Scales up to this many grid units keep every draw below 2^53, where floats still count by ones."""

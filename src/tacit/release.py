@@ -12,8 +12,6 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.noise import source_for
 
-__all__ = ["NEIGHBOURS", "Release", "release"]
-
 NEIGHBOURS = "replace-one"
 
 Value = TypeVar("Value")

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.budget import Budget, finite_number
+from tacit.budget import Budget
+from tacit.checks import finite_number, whole_number
 from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace
-from tacit.mechanisms.mechanism import checked_whole
 from tacit.release import Release, release
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
@@ -122,7 +122,7 @@ def mean_error(
     """Return what the noise of `mean` over that many records stays below with this confidence; no record is needed."""
     low, high = _range(low, high)
     return (
-        (high - low) * _additive(Budget(epsilon, delta), 1.0, 1.0, ()).error(confidence) / checked_whole("count", count)
+        (high - low) * _additive(Budget(epsilon, delta), 1.0, 1.0, ()).error(confidence) / whole_number("count", count)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tacit.accounting.history import digest
+from tacit.accounting.links import digest
 
 
 def rows(address: str, statement: str, **values: object) -> list[Any]:

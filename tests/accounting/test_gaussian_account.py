@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import EpsilonDeltaDpEvent, Ledger, PoissonSampledGaussianDpEvent
-from tacit.accounting.accounts import GaussianAccount, RenyiAccount, account_for
+from tacit.accounting.accounts import RenyiAccount, account_for
 from tacit.accounting.analytic import gaussian_delta, gaussian_epsilon
+from tacit.accounting.gaussian_account import GaussianAccount
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, UnsupportedEvent
 from tacit.mechanisms import Gaussian, Laplace
@@ -117,7 +118,7 @@ def test_what_is_spent_is_true_and_grows(budget: Budget, share: Fraction, more: 
     """`spent` keeps its own promise, never falls, and exceeds the budget exactly when the squares do."""
     account = GaussianAccount(budget)
     fewer, rest = account.limit * share, account.limit * more / 10**6
-    total, larger = (Budget._amount(square, Fraction(0)) for square in (fewer, fewer + rest))
+    total, larger = (Budget.amount(square, Fraction(0)) for square in (fewer, fewer + rest))
     spent = account.spent(total)
     assert spent <= account.spent(larger)
     assert account.fits(total) == (share <= 1) == (spent <= budget)

@@ -10,8 +10,9 @@ import pytest
 from statistical import at_least, at_most, sample_size
 from tacit.audit.attacks import Canary, Learned, LikelihoodRatio, LowBits
 from tacit.audit.fingerprint import Fingerprint
-from tacit.audit.game import Batch, Plays, play
+from tacit.audit.game import Batch, play
 from tacit.audit.judge import judge
+from tacit.audit.plays import Plays
 from tacit.budget import Budget
 from tacit.noise import source_for, uniform
 

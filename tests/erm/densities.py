@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from tacit.erm.losses import HuberHinge, HuberRegression, Logistic
-from tacit.erm.softmax import Softmax
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import HuberHinge, HuberRegression, Logistic
 
 __all__ = ["Records", "delta_between", "helmert", "laplace_law", "largest_log_ratio", "log_density", "normal_law"]
 

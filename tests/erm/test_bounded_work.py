@@ -15,17 +15,16 @@ from tacit.erm import (
     Objective,
     PointwiseLoss,
     Rows,
-    interior,
-    newton,
     smallest_tolerance,
     solve,
 )
-from tacit.erm import hinge as hinge_module
-from tacit.erm.duality import duality_gap
-from tacit.erm.exact import Point
-from tacit.erm.interior import most_short_steps, short_steps
-from tacit.erm.newton import Smooth, glide, most_gliding_steps
+from tacit.erm.solver import hinge as hinge_module
+from tacit.erm.solver import interior, newton
+from tacit.erm.solver.duality import duality_gap
+from tacit.erm.solver.interior import most_short_steps, short_steps
+from tacit.erm.solver.newton import Smooth, glide, most_gliding_steps
 from tacit.errors import InvalidParameter
+from tacit.numerics.exact import Point
 
 Table = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
@@ -106,7 +105,7 @@ def test_gliding_alone_arrives_within_its_bound(
     """Accelerated gradients are certified after at most as many passes as public quantities allow."""
     objective = _objective(make, loss, loss.smoothness / 1e3)
     tolerance = _tolerance(objective)
-    with objective.crew() as workers:
+    with objective.threads() as workers:
         landscape, start = Smooth(objective, workers), Point(np.zeros(objective.shape))
         steepest = float(objective.rows.norm + np.linalg.norm(objective.linear) / objective.rows.count)  # type: ignore[arg-type]
         found = glide(landscape, start, tolerance)
@@ -146,7 +145,7 @@ def test_short_steps_close_the_gap_within_their_bound(
     monkeypatch.setattr(interior._Program, "curvature", counting)
     tolerance = _tolerance(objective, 1e-3)
     enough = tolerance**2 / (2 * alpha)
-    with objective.crew() as workers:
+    with objective.threads() as workers:
         coefficient, duals = short_steps(objective, workers, enough / 2)
         assert duality_gap(objective, workers, Point(coefficient), duals, tolerance / 8) <= enough
     norm, count = objective.rows.norm, objective.rows.count

@@ -22,10 +22,10 @@ from scipy.special import expit
 
 from tacit.accounting.analytic import gaussian_delta
 from tacit.budget import Budget
-from tacit.erm.calibration import Tilt, gaussian_tilt, pure_tilt
-from tacit.erm.losses import HuberHinge, HuberRegression, Logistic
-from tacit.erm.setting import Setting
-from tacit.erm.softmax import Softmax
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import HuberHinge, HuberRegression, Logistic
+from tacit.erm.perturbations.calibration import Tilt, gaussian_tilt, pure_tilt
+from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 
 LINE = np.concatenate([-np.geomspace(1e-4, 1e5, 4000), [0.0], np.geomspace(1e-4, 1e5, 4000)])[:, None]

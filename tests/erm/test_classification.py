@@ -21,9 +21,9 @@ from tacit import noise
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
-from tacit.erm.clipped import ClippedSoftmax
-from tacit.erm.loss import Array
+from tacit.erm.losses.clipped_softmax import ClippedSoftmax
 from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.numerics.arrays import Floats
 
 GENERATOR = np.random.default_rng(3)
 X = GENERATOR.normal(size=(80, 4))
@@ -313,7 +313,7 @@ def test_probabilities_of_several_classes_minimise_the_expected_loss_with_its_ma
     assert model.margin_ == ClippedSoftmax.anchor > 0
     chances = np.array([0.6, 0.3, 0.1])
 
-    def expected(scores: Array) -> float:
+    def expected(scores: Floats) -> float:
         anchored = scores - model.margin_ * np.eye(3)
         return float(chances @ (logsumexp(anchored, axis=1) - np.diag(anchored)))
 

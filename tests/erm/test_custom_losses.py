@@ -20,11 +20,11 @@ from tacit.erm import (
     Squared,
     solve,
 )
-from tacit.erm.calibration import pure_tilt
-from tacit.erm.gradient import GradientPerturbation
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
-from tacit.erm.setting import Setting
-from tacit.erm.tabulated import Tabulated, table_points
+from tacit.erm.losses.tabulated import Tabulated, table_points
+from tacit.erm.perturbations.calibration import pure_tilt
+from tacit.erm.perturbations.gradient import GradientPerturbation
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 
 Array = Any

@@ -9,7 +9,7 @@ import pytest
 from tacit import Budget, Ledger, PrivateERM, PrivateLinearRegression, PrivateLogisticRegression
 from tacit.erm import HuberHinge, HuberRegression, Logistic
 from tacit.erm.classification import MARGIN
-from tacit.erm.loss import PointwiseLoss
+from tacit.erm.losses.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
 
 

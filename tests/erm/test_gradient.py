@@ -14,20 +14,20 @@ from statistical import fits, sample_size
 from tacit import noise
 from tacit.accounting.analytic import gaussian_delta, gaussian_shift
 from tacit.budget import Budget
-from tacit.erm.clipped import ClippedSoftmax
-from tacit.erm.defaults import default_alpha, default_kind, perturbation_for
-from tacit.erm.exact import Point
-from tacit.erm.gradient import GradientPerturbation, gradient_diameter
-from tacit.erm.loss import Loss
-from tacit.erm.losses import Hinge, HuberHinge, Logistic
-from tacit.erm.objective import Objective
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
-from tacit.erm.rows import Rows
-from tacit.erm.setting import Setting
-from tacit.erm.softmax import Softmax
+from tacit.erm.losses.clipped_softmax import ClippedSoftmax
+from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
+from tacit.erm.perturbations.defaults import default_alpha, default_kind, perturbation_for
+from tacit.erm.perturbations.gradient import GradientPerturbation, gradient_diameter
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.objective import Objective
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Multipliers
 from tacit.noise import Rehearsal, SystemEntropy
+from tacit.numerics.exact import Point
 
 TABLE = {0.0: 1.0, 0.5: 1.029, 1.0: 1.099, 2.0: 1.270, 5.0: 1.617, 10.0: 1.821, 30.0: 1.959}
 
@@ -98,7 +98,7 @@ def test_the_sensitivity_bounds_the_change_of_computed_gradients(loss: Loss) -> 
             rows = Rows.clipped(data, norm)
             mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting.of(rows, loss), 0.01)
             objective = Objective(rows, targets, mechanism.loss, 0.01)
-            with objective.crew() as workers:
+            with objective.threads() as workers:
                 gradients.append(objective.gradients(workers, Point(point), objective.rows.blocks(loss.outputs, 4096)))
         moved = float(np.linalg.norm(gradients[0] - gradients[1]))
         bound = mechanism.sensitivity(float(np.linalg.norm(point)))
@@ -117,7 +117,7 @@ def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
         objective = Objective(rows, targets, mechanism.loss, 0.01)
         point = generator.normal(size=objective.shape)
         point *= size / np.linalg.norm(point)
-        with objective.crew() as workers:
+        with objective.threads() as workers:
             fast = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 4096))
             slow = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 16), accurate=True)
         assert np.linalg.norm(fast - slow) <= mechanism._rounding(size)

@@ -11,9 +11,9 @@ import pytest
 
 from tacit import Budget, Ledger, PrivateERM, PrivateLinearRegression, PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm import HuberHinge, HuberRegression
-from tacit.erm.classification import known_classes
-from tacit.erm.fitting import numeric_targets, validated
 from tacit.errors import InvalidParameter
+from tacit.estimators.classes import known_classes
+from tacit.estimators.tables import numeric_targets, validated
 
 LARGE = 2**53
 RNG = np.random.default_rng(0)

@@ -15,15 +15,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from tacit import noise
 from tacit.accounting import Ledger, cost
 from tacit.budget import Budget
-from tacit.erm import perturbation
-from tacit.erm.calibration import pure_tilt
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
-from tacit.erm.losses import HuberHinge, Logistic
-from tacit.erm.objective import Objective
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
-from tacit.erm.rows import Rows
-from tacit.erm.setting import Setting
-from tacit.erm.solve import Solution, solve
+from tacit.erm.losses.standard import HuberHinge, Logistic
+from tacit.erm.perturbations import perturbation
+from tacit.erm.perturbations.calibration import pure_tilt
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.objective import Objective
+from tacit.erm.solver.solve import Solution, solve
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise
 

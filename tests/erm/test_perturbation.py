@@ -13,15 +13,15 @@ from threadpoolctl import threadpool_limits
 from statistical import fits, sample_size
 from tacit.accounting import satisfies
 from tacit.budget import Budget
-from tacit.erm import perturbation
-from tacit.erm.loss import Loss
-from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic
-from tacit.erm.objective import Objective
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
-from tacit.erm.rows import Rows
-from tacit.erm.setting import Setting
-from tacit.erm.softmax import Softmax
-from tacit.erm.solve import Solution, solve
+from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
+from tacit.erm.perturbations import perturbation
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.objective import Objective
+from tacit.erm.solver.solve import Solution, solve
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.noise import Rehearsal, Source, SystemEntropy

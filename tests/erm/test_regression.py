@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from statistical import fits, sample_size
 from tacit import Budget, Ledger, PrivateLinearRegression
 from tacit.erm import Rows, Squared
-from tacit.erm.least_squares import StatisticsPerturbation, _joint_sums
+from tacit.erm.perturbations.least_squares import StatisticsPerturbation, _joint_sums
 from tacit.errors import InvalidParameter
 from tacit.noise import Rehearsal
 

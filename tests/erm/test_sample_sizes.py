@@ -13,9 +13,9 @@ from scipy.special import gammainccinv
 from statistical import at_least, sample_size
 from tacit.budget import Budget
 from tacit.erm import Hinge, HuberHinge, Logistic, Objective, Rows, Softmax, Squared
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
 from tacit.erm.sample_sizes import Plan, records_for_training_gap, records_for_true_gap, training_gap, true_gap
-from tacit.erm.setting import Setting
 from tacit.errors import InvalidParameter
 from tacit.release import release
 

@@ -26,10 +26,10 @@ from tacit.erm import (
     solve,
     solve_many,
 )
-from tacit.erm.crew import Crew
-from tacit.erm.exact import Point
-from tacit.erm.rounding import Rounding
+from tacit.erm.solver.rounding import Rounding
 from tacit.errors import InvalidParameter
+from tacit.numerics.exact import Point
+from tacit.numerics.threads import Threads
 
 LOSSES: list[Loss] = [
     Logistic(),
@@ -137,7 +137,7 @@ def test_the_error_bound_of_a_gradient_is_true(loss: Loss, size: float, accurate
         point = Point(high, high * 1e-17 * rng.random(objective.shape)) if accurate else Point(high)
         for per_block in (4, 40):
             bound = Rounding(objective).error(point.size, per_block, accurate)
-            gradient = objective.gradients(Crew(None), point, rows.blocks(1, per_block), accurate)
+            gradient = objective.gradients(Threads(None), point, rows.blocks(1, per_block), accurate)
             with mpmath.workdps(DIGITS):
                 exact = exact_gradient(objective, exact_point(point.high, point.low))
                 error = [e - mpmath.mpf(float(g)) for e, g in zip(exact, gradient.ravel(), strict=True)]
@@ -297,10 +297,10 @@ def test_smoothing_finishes_a_hinge_by_itself(monkeypatch: pytest.MonkeyPatch) -
     tolerance = usual_tolerance(objective)
     usual = solve(objective, tolerance)
 
-    def nothing(objective: Objective, workers: Crew, start: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
+    def nothing(objective: Objective, workers: Threads, start: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
         return start, np.full(objective.rows.count, 0.5)
 
-    monkeypatch.setattr("tacit.erm.hinge.interior_point", nothing)
+    monkeypatch.setattr("tacit.erm.solver.hinge.interior_point", nothing)
     smoothed = solve(objective, tolerance)
     assert smoothed.distance <= tolerance / objective.alpha
     assert np.linalg.norm(usual.coefficient - smoothed.coefficient) <= usual.distance + smoothed.distance

@@ -17,10 +17,10 @@ from scipy import sparse
 import tacit.erm
 from tacit import Budget, PrivateERM, PrivateLinearRegression, PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm import Hinge, HuberHinge, HuberRegression, Logistic, Objective, Rows, Softmax, Squared
-from tacit.erm.gradient import GradientPerturbation
-from tacit.erm.least_squares import StatisticsPerturbation
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
-from tacit.erm.setting import Setting
+from tacit.erm.perturbations.gradient import GradientPerturbation
+from tacit.erm.perturbations.least_squares import StatisticsPerturbation
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 
 RNG = np.random.default_rng(0)

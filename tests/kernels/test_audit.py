@@ -4,8 +4,8 @@ import pytest
 
 from tacit.audit import Question, Verdict, audit, case
 from tacit.budget import Budget
-from tacit.kernels.non_interactive import Rounds
-from tacit.kernels.pinp import Pinp
+from tacit.kernels.interactive.pinp import Pinp
+from tacit.kernels.released.non_interactive import Rounds
 
 pytestmark = pytest.mark.stats
 

@@ -14,12 +14,12 @@ from statistical import at_least, at_most, fits, sample_size
 from tacit import noise
 from tacit.accounting import satisfies
 from tacit.budget import Budget
-from tacit.erm.losses import Logistic
+from tacit.erm.losses.standard import Logistic
 from tacit.errors import InvalidParameter
 from tacit.kernels import Linear
-from tacit.kernels.ball import BallRelease, Slices, draw_point
-from tacit.kernels.domain import Domain
-from tacit.kernels.released import Terms, release_tdil
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.released.ball import BallRelease, Slices, draw_point
+from tacit.kernels.released.model import Terms, release_tdil
 from tacit.noise import Rehearsal, SystemEntropy
 
 UNIT = 2.0**-53

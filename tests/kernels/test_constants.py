@@ -14,12 +14,12 @@ from tacit.budget import Budget
 from tacit.erm import Logistic
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Constant, FunctionKernel, InteractiveKernelPredictor, Laplacian, Linear, Polynomial
-from tacit.kernels.ball import BallRelease
-from tacit.kernels.domain import Domain
-from tacit.kernels.non_interactive import NetRelease
-from tacit.kernels.pinp import Pinp
-from tacit.kernels.problem import KernelProblem
-from tacit.kernels.semi_interactive import LaplaceAnswers
+from tacit.kernels.fit.problem import KernelProblem
+from tacit.kernels.interactive.pinp import Pinp
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.released.ball import BallRelease
+from tacit.kernels.released.non_interactive import NetRelease
+from tacit.kernels.released.semi_interactive import LaplaceAnswers
 
 SINGLE = np.float32(3.02401)
 BUDGET = Budget(1.0, 1e-6)

@@ -17,8 +17,8 @@ from tacit.kernels import (
     PrivateKernelClassifier,
     PrivateKernelRegressor,
 )
-from tacit.kernels.domain import Domain
-from tacit.kernels.fitting import read_records, read_targets
+from tacit.kernels.fit.reading import read_records, read_targets
+from tacit.kernels.kernel.domain import Domain
 
 SAME = FunctionKernel(lambda x, z: float(x == z), 1.0)
 VECTORS = np.linspace(-1, 1, 6)[:, None]

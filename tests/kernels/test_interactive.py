@@ -18,7 +18,7 @@ from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels import RBF, FunctionKernel, InteractiveKernelPredictor, Linear, Polynomial
-from tacit.kernels.model import KernelModel
+from tacit.kernels.fit.model import KernelModel
 
 GENERATOR = np.random.default_rng(17)
 COUNT = 400
@@ -162,7 +162,7 @@ def test_a_failure_while_answering_draws_anew_and_keeps_old_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If answers cannot be kept for good they are not given, and the next attempt starts from what was kept."""
-    from tacit.kernels.state_file import _FileTurn
+    from tacit.kernels.interactive.state_file import _FileTurn
 
     predictor = _predictor(state=tmp_path / "state.db").fit(X, Y)
     first = predictor.answer(Z[:5]).values

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tacit.erm import Hinge, HuberHinge, HuberRegression, Logistic, Squared
-from tacit.erm.loss import PointwiseLoss
+from tacit.erm.losses.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Linear, Polynomial
-from tacit.kernels import minimise as module
-from tacit.kernels.domain import Domain
-from tacit.kernels.fitting import certified_linear
-from tacit.kernels.minimise import _descended, _distance_by_gap, _gradient_norm, _swept, minimise
-from tacit.kernels.problem import KernelProblem, smallest_alpha, tolerance_for
+from tacit.kernels.fit import minimise as module
+from tacit.kernels.fit.minimise import _descended, _distance_by_gap, _gradient_norm, _swept, minimise
+from tacit.kernels.fit.problem import KernelProblem, smallest_alpha, tolerance_for
+from tacit.kernels.fit.reading import certified_linear
+from tacit.kernels.kernel.domain import Domain
 
 COUNT = 60
 GENERATOR = np.random.default_rng(11)

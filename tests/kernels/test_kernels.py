@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tacit import noise
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Constant, FunctionKernel, Laplacian, Linear, Polynomial
-from tacit.kernels.ball import Slices, draw_point
-from tacit.kernels.domain import Domain
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.released.ball import Slices, draw_point
 
 GENERATOR = np.random.default_rng(1)
 KERNELS = {

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, FunctionKernel, Landmarks, Laplacian, Linear, Polynomial
-from tacit.kernels.domain import Domain
-from tacit.kernels.fourier import FourierFeatures
-from tacit.kernels.landmarks import landmarks_given, public_points, public_uniform
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.maps.fourier import FourierFeatures
+from tacit.kernels.maps.landmarks import landmarks_given, public_points, public_uniform
 
 GENERATOR = np.random.default_rng(23)
 POINTS = GENERATOR.normal(size=(80, 4))

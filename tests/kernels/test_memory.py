@@ -16,10 +16,10 @@ import pytest
 
 from tacit.accounting import lock
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
-from tacit.kernels import state_file
-from tacit.kernels.door import _DOORS
-from tacit.kernels.memory import Entry, Memory, ProcessMemory, SealedMemory
-from tacit.kernels.state_file import FileMemory
+from tacit.kernels.interactive import state_file
+from tacit.kernels.interactive.door import _DOORS
+from tacit.kernels.interactive.memory import Entry, Memory, ProcessMemory, SealedMemory
+from tacit.kernels.interactive.state_file import FileMemory
 
 ONE, TWO = Entry(b"a", b"1"), Entry(b"b", b"2")
 
@@ -156,8 +156,8 @@ OTHER = """
 import pathlib, pickle, sys
 from tacit.accounting import lock
 from tacit.errors import LedgerBusy
-from tacit.kernels import state_file
-from tacit.kernels.memory import Entry
+from tacit.kernels.interactive import state_file
+from tacit.kernels.interactive.memory import Entry
 
 state_file._PATIENCE = 0.05
 if sys.argv[2] == "without flock":

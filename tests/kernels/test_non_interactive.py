@@ -13,9 +13,10 @@ from tacit.accounting import cost, satisfies
 from tacit.accounting.events import BoundedRangeDpEvent
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.kernels import RBF, Linear, non_interactive
-from tacit.kernels.domain import Domain
-from tacit.kernels.non_interactive import Measurement, NetRelease, Rounds, lattice, posterior
+from tacit.kernels import RBF, Linear
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.released import non_interactive
+from tacit.kernels.released.non_interactive import Measurement, NetRelease, Rounds, lattice, posterior
 from tacit.mechanisms import Exponential
 from tacit.noise import SystemEntropy
 

@@ -18,12 +18,12 @@ from tacit import (
     PrivateLinearRegression,
     PrivateLogisticRegression,
 )
-from tacit.erm.rows import Rows
+from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, FunctionKernel, Laplacian, Linear, Polynomial
-from tacit.kernels import landmarks as module
-from tacit.kernels.domain import Domain
-from tacit.kernels.landmarks import Landmarks
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.maps import landmarks as module
+from tacit.kernels.maps.landmarks import Landmarks
 
 GENERATOR = np.random.default_rng(9)
 X = GENERATOR.normal(size=(60, 3))

@@ -12,7 +12,7 @@ from statistical import FALSE_ALARM, at_most, sample_size
 from tacit.accounting import satisfies
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.kernels.pinp import Pinp, pinp_epsilon, query_epsilon
+from tacit.kernels.interactive.pinp import Pinp, pinp_epsilon, query_epsilon
 from tacit.noise import SystemEntropy
 
 BUDGET = Budget(1, 1e-6)

@@ -13,8 +13,8 @@ from tacit.accounting import cost, satisfies
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF
-from tacit.kernels.domain import Domain
-from tacit.kernels.semi_interactive import LaplaceAnswers, answer_epsilon, fitted_weights
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.released.semi_interactive import LaplaceAnswers, answer_epsilon, fitted_weights
 from tacit.noise import SystemEntropy
 
 GENERATOR = np.random.default_rng(29)

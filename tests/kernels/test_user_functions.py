@@ -10,8 +10,7 @@ import pytest
 
 from tacit.accounting import Ledger
 from tacit.budget import Budget
-from tacit.erm import crew
-from tacit.erm.rows import Rows
+from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.kernels import (
     FunctionKernel,
@@ -21,9 +20,10 @@ from tacit.kernels import (
     Polynomial,
     PrivateKernelClassifier,
 )
-from tacit.kernels.domain import Domain
-from tacit.kernels.landmarks import Landmarks
-from tacit.kernels.proven import is_proven, is_total
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.kernel.proven import is_proven, is_total
+from tacit.kernels.maps.landmarks import Landmarks
+from tacit.numerics import threads as threads
 
 METHODS = pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
 ERRORS = pytest.mark.parametrize(
@@ -379,8 +379,8 @@ def test_a_function_is_called_in_one_thread():
     mapped = Landmarks.at(Domain(FunctionKernel(product, 1.0, vectors=True), 1.0, 1), np.array([[1.0]]))
     monkey = np.random.default_rng(0).uniform(size=(3_000, 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crew, "_WORTH_ARRANGING", 1)
-        patch.setattr(crew, "_WORTH_SHARING", 1)
+        patch.setattr(threads, "_WORTH_ARRANGING", 1)
+        patch.setattr(threads, "_WORTH_SHARING", 1)
         mapped.features(monkey)
     assert threads == {threading.get_ident()}
 

@@ -102,8 +102,8 @@ def test_the_account_is_tight(name: str, epsilon: float, delta: float) -> None:
     mechanism = _build(name, Budget(epsilon, delta))
     if isinstance(mechanism, Gaussian) and mechanism.event.noise_multiplier < 0.051:
         return  # noise is never less than a twentieth of the sensitivity, however large epsilon is
-    smaller = Budget._amount(mechanism.budget.exact_epsilon * Fraction(999, 1000), mechanism.budget.exact_delta)
-    tighter = Budget._amount(smaller.exact_epsilon, smaller.exact_delta * Fraction(99, 100))
+    smaller = Budget.amount(mechanism.budget.exact_epsilon * Fraction(999, 1000), mechanism.budget.exact_delta)
+    tighter = Budget.amount(smaller.exact_epsilon, smaller.exact_delta * Fraction(99, 100))
     assert not satisfies(mechanism.event, tighter)
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from tacit.budget import Budget
 from tacit.data import Category, Key, Number, Records, Schema
-from tacit.data.encoded import encoded, held_out
 from tacit.errors import InvalidParameter
-from tacit.queries.oracle import StatisticalOracle
-from tacit.queries.rounds import Rounds
+from tacit.estimators.encoded import encoded, held_out
+from tacit.queries.oracle.oracle import StatisticalOracle
+from tacit.queries.oracle.rounds import Rounds
 from tacit.sums.language.expression import Expression
 from tacit.sums.query import Histogram, Query, RowSums, StatisticalQuery
 

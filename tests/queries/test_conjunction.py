@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from statistical import at_most, sample_size
 from tacit.queries import StatisticalOracle
-from tacit.queries.conjunction import ConjunctionClassifier
+from tacit.queries.learners.conjunction import ConjunctionClassifier
 from tacit.queries.sample_sizes import records_for_conjunction
 
 PLANTED, OFTEN = 2, 0.97

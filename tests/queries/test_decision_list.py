@@ -7,7 +7,7 @@ import pytest
 
 from tacit.data import Category, Number, Schema
 from tacit.errors import InvalidParameter
-from tacit.queries.decision_list import DecisionListClassifier
+from tacit.queries.learners.decision_list import DecisionListClassifier
 
 RNG = np.random.default_rng(7)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal, Records, Schema
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
-from tacit.queries.domains import Cut, Named, declared_features
-from tacit.queries.literals import Literal
+from tacit.queries.learners.domains import Cut, Named, declared_features
+from tacit.queries.learners.literals import Literal
 
 CELLS = st.one_of(st.floats(), st.sampled_from([0.0, 0.5, 1.0, -1.0, 2.0, 50.0, 100.0]))
 

@@ -17,9 +17,9 @@ from tacit.budget import Budget
 from tacit.data import BoundedRows, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.kmeans import SQKMeans
-from tacit.queries.pca import SQPCA
-from tacit.queries.perceptron import SQPerceptron
+from tacit.queries.learners.kmeans import SQKMeans
+from tacit.queries.learners.pca import SQPCA
+from tacit.queries.learners.perceptron import SQPerceptron
 from tacit.sums.engines.matrix import engine_of_arrays
 from tacit.sums.engines.memory import MemoryEngine
 from tacit.sums.engines.opening import engine_for

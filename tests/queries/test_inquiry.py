@@ -10,7 +10,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle, StatisticalQuery
-from tacit.queries.inquiry import Answers, Inquiry, Round, planned
+from tacit.queries.learners.inquiry import Answers, Inquiry, Round, planned
 from tacit.sums.engines.matrix import engine_of_arrays
 from tacit.sums.engines.memory import MemoryEngine
 

@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from tacit.queries.kmeans import SQKMeans
-from tacit.queries.plan import Demand
+from tacit.queries.learners.kmeans import SQKMeans
+from tacit.queries.oracle.plan import Demand
 from tacit.sums.engines.memory import MemoryEngine
 
 PLACES = np.array([[-0.6, -0.5, 0.1], [0.5, -0.4, -0.3], [0.0, 0.6, 0.2], [0.5, 0.5, -0.5]])

@@ -14,10 +14,10 @@ from tacit.budget import Budget
 from tacit.data import Category, Flag, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.conjunction import ConjunctionClassifier
-from tacit.queries.decision_list import DecisionListClassifier
-from tacit.queries.naive_bayes import SQNaiveBayes
-from tacit.queries.tree import SQDecisionTree
+from tacit.queries.learners.conjunction import ConjunctionClassifier
+from tacit.queries.learners.decision_list import DecisionListClassifier
+from tacit.queries.learners.naive_bayes import SQNaiveBayes
+from tacit.queries.learners.tree import SQDecisionTree
 from tacit.sums.engines.matrix import engine_of_arrays
 from tacit.sums.engines.memory import MemoryEngine
 from tacit.sums.engines.opening import engine_for

@@ -13,13 +13,13 @@ from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, PublicEncoder, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.conjunction import ConjunctionClassifier
-from tacit.queries.decision_list import DecisionListClassifier
-from tacit.queries.kmeans import SQKMeans
-from tacit.queries.naive_bayes import SQNaiveBayes
-from tacit.queries.pca import SQPCA
-from tacit.queries.perceptron import SQPerceptron
-from tacit.queries.tree import SQDecisionTree
+from tacit.queries.learners.conjunction import ConjunctionClassifier
+from tacit.queries.learners.decision_list import DecisionListClassifier
+from tacit.queries.learners.kmeans import SQKMeans
+from tacit.queries.learners.naive_bayes import SQNaiveBayes
+from tacit.queries.learners.pca import SQPCA
+from tacit.queries.learners.perceptron import SQPerceptron
+from tacit.queries.learners.tree import SQDecisionTree
 from tacit.sums.engines.memory import MemoryEngine
 
 SCHEMA = Schema(

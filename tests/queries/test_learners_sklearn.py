@@ -14,10 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.queries.conjunction import ConjunctionClassifier
-from tacit.queries.decision_list import DecisionListClassifier
-from tacit.queries.naive_bayes import SQNaiveBayes
-from tacit.queries.tree import SQDecisionTree
+from tacit.queries.learners.conjunction import ConjunctionClassifier
+from tacit.queries.learners.decision_list import DecisionListClassifier
+from tacit.queries.learners.naive_bayes import SQNaiveBayes
+from tacit.queries.learners.tree import SQDecisionTree
 
 LEARNERS = [ConjunctionClassifier, DecisionListClassifier, SQNaiveBayes, SQDecisionTree]
 X = (np.random.default_rng(4).random((80, 4)) < 0.6).astype(float)

@@ -8,9 +8,9 @@ from sklearn.naive_bayes import CategoricalNB
 
 from statistical import at_least, sample_size
 from tacit.errors import InvalidParameter
-from tacit.queries.counts import Counts
-from tacit.queries.inquiry import Answers
-from tacit.queries.naive_bayes import SQNaiveBayes
+from tacit.queries.learners.counts import Counts
+from tacit.queries.learners.inquiry import Answers
+from tacit.queries.learners.naive_bayes import SQNaiveBayes
 
 RNG = np.random.default_rng(2)
 

@@ -16,8 +16,8 @@ from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, QueryFailed
 from tacit.queries import Histogram, Query, RowSums, SecondMoments, StatisticalOracle, StatisticalQuery
-from tacit.queries import oracle as oracle_module
-from tacit.queries.plan import Demand
+from tacit.queries.oracle import oracle as oracle_module
+from tacit.queries.oracle.plan import Demand
 from tacit.sums.engines.memory import MemoryEngine
 
 WORKERS = Path(__file__).with_name("oracle_workers.py")

@@ -14,7 +14,7 @@ from tacit.budget import Budget
 from tacit.data import Key, Number, Records, Schema
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.queries import Rounds, RowSums, SecondMoments, StatisticalOracle, StatisticalQuery
-from tacit.queries.plan import Demand, plan_for_budget
+from tacit.queries.oracle.plan import Demand, plan_for_budget
 
 ROWS = np.random.default_rng(3).normal(size=(1_000, 2))
 

@@ -9,8 +9,8 @@ from sklearn.decomposition import PCA
 
 from statistical import FALSE_ALARM, fits
 from tacit.data import PublicEncoder, adult_schema, load_adult
-from tacit.queries.pca import SQPCA
-from tacit.queries.plan import Demand
+from tacit.queries.learners.pca import SQPCA
+from tacit.queries.oracle.plan import Demand
 from tacit.sums.engines.memory import MemoryEngine
 
 RNG = np.random.default_rng(7)

@@ -13,8 +13,8 @@ from tacit.budget import Budget
 from tacit.data import Number, PublicEncoder, Records, Schema, adult_schema, load_adult
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle
-from tacit.queries.perceptron import SQPerceptron
-from tacit.queries.plan import Demand
+from tacit.queries.learners.perceptron import SQPerceptron
+from tacit.queries.oracle.plan import Demand
 from tacit.sums.engines.matrix import engine_of_arrays
 from tacit.sums.engines.memory import MemoryEngine
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, RowSums, StatisticalOracle, StatisticalQuery
-from tacit.queries.plan import Demand, enough_records, plan_for_budget, plan_for_tolerance
+from tacit.queries.oracle.plan import Demand, enough_records, plan_for_budget, plan_for_tolerance
 
 HUNDRED = [StatisticalQuery(lambda t: t.x0)] * 100
 

@@ -20,8 +20,8 @@ from tacit.accounting import Ledger, gaussian_delta
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
-from tacit.queries.plan import Demand
-from tacit.queries.rounds import Rounds, better_noise
+from tacit.queries.oracle.plan import Demand
+from tacit.queries.oracle.rounds import Rounds, better_noise
 
 BATCH = Demand.of_queries([StatisticalQuery(lambda t: t.x0)] * 5, 1_000)
 WEIGHTS = st.lists(st.integers(1, 9), min_size=1, max_size=20).map(tuple)

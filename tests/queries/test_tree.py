@@ -9,9 +9,9 @@ from sklearn.tree import DecisionTreeClassifier
 from statistical import at_most, sample_size
 from tacit.data import Category, Number, Schema
 from tacit.errors import InvalidParameter
-from tacit.queries.domains import Cut
-from tacit.queries.literals import Candidates, Literal, allowance
-from tacit.queries.tree import SQDecisionTree
+from tacit.queries.learners.domains import Cut
+from tacit.queries.learners.literals import Candidates, Literal, allowance
+from tacit.queries.learners.tree import SQDecisionTree
 
 RNG = np.random.default_rng(9)
 

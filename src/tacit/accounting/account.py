@@ -9,8 +9,6 @@ from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 
-__all__ = ["NEGLIGIBLE", "Account", "check_delta", "tamed"]
-
 NEGLIGIBLE = Fraction(1, 2**30)
 """The part of delta that is kept for the events that the error bounds of drawn noise leave out (ledger.md)."""
 
@@ -63,7 +61,7 @@ def check_delta(kind: str, budget: Budget) -> None:
 
 def tamed(amount: Budget) -> Budget:
     """Round fractions with endless denominators up, so that sums over years stay short."""
-    return Budget._amount(_short(amount.exact_epsilon), _short(amount.exact_delta))
+    return Budget.amount(_short(amount.exact_epsilon), _short(amount.exact_delta))
 
 
 def _short(value: Fraction) -> Fraction:

@@ -15,10 +15,9 @@ from tacit.accounting.compose import cost, renyi_to_epsilon, satisfies
 from tacit.accounting.events import Event, check_event, flatten
 from tacit.accounting.gaussian_account import GaussianAccount
 from tacit.accounting.prices import renyi
-from tacit.budget import Budget, finite_number
+from tacit.budget import Budget
+from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
-
-__all__ = ["Account", "BasicAccount", "GaussianAccount", "RenyiAccount", "account_for"]
 
 
 @final
@@ -107,7 +106,7 @@ class RenyiAccount(Account):
         if not total:
             return Budget(0)
         epsilon = renyi_to_epsilon(total.exact_epsilon, self.order, self._conversion_delta)
-        return Budget._amount(epsilon, self.budget.exact_delta / 2 + total.exact_delta)
+        return Budget.amount(epsilon, self.budget.exact_delta / 2 + total.exact_delta)
 
     def show(self, amount: Budget) -> str:
         """Say what an amount is: a divergence, and perhaps a delta."""

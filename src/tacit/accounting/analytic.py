@@ -16,8 +16,6 @@ from scipy.special import erfcx, ndtr
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 
-__all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_shift", "rounded_down"]
-
 _SMALLEST_SHIFT = 2.0**-60
 _TINY = 5e-324
 

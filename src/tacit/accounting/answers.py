@@ -14,8 +14,6 @@ import sqlalchemy as sa
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.store import ANSWER, SELECT_ANSWER
 
-__all__ = ["question_digest", "recall", "record"]
-
 
 def question_digest(ledger: Ledger | None, facts: Sequence[Any]) -> str:
     """Return a digest of everything that makes up a question; the part of the records is one of these things."""

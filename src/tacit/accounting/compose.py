@@ -22,8 +22,6 @@ from tacit.accounting.prices import point, renyi, rounded_up
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, UnsupportedEvent
 
-__all__ = ["cost", "parallel", "renyi_to_epsilon", "satisfies"]
-
 Method = Literal["best", "basic", "advanced", "renyi", "pld"]
 Parts = list[tuple[Event, int]]
 
@@ -79,7 +77,7 @@ def satisfies(event: Event, budget: Budget) -> bool:
         shift = shift if len(parts) == 1 and parts[0][1] == 1 else shift * (1 + 2.0**-40)
         return not budget.is_pure and gaussian_delta(rounded_down(budget.exact_epsilon), shift) <= budget.exact_delta
     try:
-        return _cost(parts, Budget._amount(Fraction(0), budget.exact_delta)) <= budget
+        return _cost(parts, Budget.amount(Fraction(0), budget.exact_delta)) <= budget
     except UnsupportedEvent:
         return False
 
@@ -113,7 +111,7 @@ def _advanced(parts: Parts, asked: Budget) -> Budget:
     squares = math.fsum(count * budget.epsilon**2 for budget, count in points)
     drift = math.fsum(count * budget.epsilon * math.expm1(budget.epsilon) for budget, count in points)
     epsilon = math.sqrt(2 * math.log(1 / spare) * squares) + drift
-    return Budget._amount(rounded_up(epsilon), asked.exact_delta)
+    return Budget.amount(rounded_up(epsilon), asked.exact_delta)
 
 
 def _renyi(parts: Parts, asked: Budget) -> Budget:
@@ -122,7 +120,7 @@ def _renyi(parts: Parts, asked: Budget) -> Budget:
         total = sum((renyi(event, order) * count for event, count in parts), Budget(0))
         epsilon = renyi_to_epsilon(total.exact_epsilon, order, _spare(asked, total.exact_delta))
         best = epsilon if best is None else min(best, epsilon)
-    return Budget._amount(best or Fraction(0), asked.exact_delta)
+    return Budget.amount(best or Fraction(0), asked.exact_delta)
 
 
 def _pld(parts: Parts, asked: Budget) -> Budget:
@@ -137,7 +135,7 @@ def _pld(parts: Parts, asked: Budget) -> Budget:
     epsilon = losses.get_epsilon_for_delta(rounded_down(spare))
     if not math.isfinite(epsilon):
         raise InvalidParameter(f"these events fail with a larger probability than delta={asked.delta}.")
-    return Budget._amount(rounded_up(epsilon), asked.exact_delta)
+    return Budget.amount(rounded_up(epsilon), asked.exact_delta)
 
 
 def _spare(asked: Budget, stated: Fraction) -> float:

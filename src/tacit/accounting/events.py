@@ -20,18 +20,6 @@ from dp_accounting import dp_event
 from tacit.budget import LARGEST_EPSILON
 from tacit.errors import InvalidParameter, UnsupportedEvent
 
-__all__ = [
-    "BoundedRangeDpEvent",
-    "EpsilonDeltaDpEvent",
-    "Event",
-    "PoissonSampledGaussianDpEvent",
-    "check_event",
-    "event_from_json",
-    "event_to_json",
-    "flatten",
-    "from_add_or_remove_one",
-]
-
 Event: TypeAlias = dp_event.DpEvent
 
 

@@ -15,8 +15,6 @@ from tacit.errors import (
     LedgerMissing,
 )
 
-__all__ = ["translated"]
-
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:

@@ -12,10 +12,9 @@ from tacit.accounting.account import NEGLIGIBLE, Account, check_delta, tamed
 from tacit.accounting.analytic import gaussian_epsilon, gaussian_shift, rounded_down
 from tacit.accounting.events import Event, check_event, flatten
 from tacit.accounting.prices import rounded_up
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget
+from tacit.checks import exact_number
 from tacit.errors import InvalidParameter, UnsupportedEvent
-
-__all__ = ["GaussianAccount"]
 
 _LARGEST_MILLS_RATIO = 1.2534
 
@@ -45,7 +44,7 @@ class GaussianAccount(Account):
 
     @property
     def _inside(self) -> Budget:
-        return Budget._amount(self.budget.exact_epsilon, self.budget.exact_delta * (1 - NEGLIGIBLE))
+        return Budget.amount(self.budget.exact_epsilon, self.budget.exact_delta * (1 - NEGLIGIBLE))
 
     @cached_property
     def limit(self) -> Fraction:
@@ -57,7 +56,7 @@ class GaussianAccount(Account):
         event = check_event(event)
         if at is not None and not isinstance(at, Budget):
             raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
-        return tamed(Budget._amount(sum(map(_square, flatten(event)), Fraction(0)), Fraction(0)))
+        return tamed(Budget.amount(sum(map(_square, flatten(event)), Fraction(0)), Fraction(0)))
 
     def fits(self, total: Budget) -> bool:
         """Whether the sum of squares is within the limit, exactly."""
@@ -69,7 +68,7 @@ class GaussianAccount(Account):
             return Budget(0)
         epsilon = rounded_up(gaussian_epsilon(self._inside.delta, _root(total.exact_epsilon)))
         nearest = min if self.fits(total) else max
-        return Budget._amount(nearest(epsilon, self.budget.exact_epsilon), self.budget.exact_delta)
+        return Budget.amount(nearest(epsilon, self.budget.exact_epsilon), self.budget.exact_delta)
 
     def left(self, total: Budget, free: Budget) -> Budget:
         """Return the largest budget, with the account's delta, of one Gaussian release that still fits."""
@@ -78,7 +77,7 @@ class GaussianAccount(Account):
             return self.budget
         shift = math.sqrt(max(0.0, rounded_down(room))) * (1 - 2.0**-40)
         epsilon = gaussian_epsilon(self._inside.delta, shift) * (1 - 2.0**-30) if shift > 0 else 0.0
-        return Budget._amount(Fraction(epsilon), self.budget.exact_delta) if epsilon > 0 else Budget(0)
+        return Budget.amount(Fraction(epsilon), self.budget.exact_delta) if epsilon > 0 else Budget(0)
 
     def show(self, amount: Budget) -> str:
         """Say what an amount is: a part of the sum of squares."""

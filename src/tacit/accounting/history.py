@@ -14,11 +14,9 @@ from functools import cached_property
 from typing import final
 
 from tacit.accounting.events import Event, event_from_json
-from tacit.accounting.links import Link, Path, digest, read_link
+from tacit.accounting.links import Link, Path, read_link
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt
-
-__all__ = ["Entry", "History", "Partition", "Path", "digest"]
 
 _NOTHING = Budget(0)
 
@@ -63,7 +61,7 @@ class Entry:
             time=content["time"],
             label=content["label"],
             path=tuple((name, part) for name, part in content["path"]),
-            amount=Budget._amount(Fraction(content["epsilon"]), Fraction(content["delta"])),
+            amount=Budget.amount(Fraction(content["epsilon"]), Fraction(content["delta"])),
             event=None if content["event"] is None else event_from_json(content["event"]),
             partition=Partition(tuple(content["parts"]), content["fixed_by"]) if content["parts"] else None,
             hash=link,
@@ -138,7 +136,7 @@ def _amounts(said: Mapping[Link, int]) -> Iterator[tuple[Path, Budget]]:
         epsilons[link.path][link.epsilon[1]] += times * link.epsilon[0]
         deltas[link.path][link.delta[1]] += times * link.delta[0]
     for path, epsilon in epsilons.items():
-        yield path, Budget._amount(_sum(epsilon), _sum(deltas[path]))
+        yield path, Budget.amount(_sum(epsilon), _sum(deltas[path]))
 
 
 def _sum(numerators: Mapping[int, int]) -> Fraction:

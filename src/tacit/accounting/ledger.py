@@ -8,9 +8,11 @@ from typing import Any, Literal, cast, final
 
 import sqlalchemy as sa
 
-from tacit.accounting.accounts import Account, account_for
+from tacit.accounting.account import Account
+from tacit.accounting.accounts import account_for
 from tacit.accounting.events import Event, check_event, event_to_json
-from tacit.accounting.history import Entry, History, Partition, Path, digest
+from tacit.accounting.history import Entry, History, Partition
+from tacit.accounting.links import Path, digest
 from tacit.accounting.store import (
     ACCOUNT,
     INSERT_ENTRY,
@@ -21,8 +23,6 @@ from tacit.accounting.store import (
 )
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
-
-__all__ = ["Ledger"]
 
 _LONGEST_TEXT = 1000
 

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 from tacit.accounting.events import event_from_json
 from tacit.errors import TacitError
 
-__all__ = ["Link", "Path", "digest", "read_link"]
-
 Path = tuple[tuple[str, str], ...]
 """Where an entry belongs: ((partition, part), ...) from the outside in; () is the account itself."""
 

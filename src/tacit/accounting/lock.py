@@ -23,7 +23,6 @@ try:
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["lock_path", "locked", "turn_path"]
 
 # Who has the turn is the only one to wait for readers, who are few and quick.
 _LONGEST_PAUSE = 0.025

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.accounting.prices import loss_distribution
 
-__all__ = ["composed_losses"]
-
 _STAGE = 16 * 2.0**-53
 """Bound on the relative error of one stage of a transform; there are log2(length) stages."""
 

@@ -12,13 +12,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget
+from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["best_guess", "explain", "lecture_posterior_shift", "picture", "posterior_range", "posterior_shift"]
 
 
 def _odds(budget: Budget) -> float:

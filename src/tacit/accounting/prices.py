@@ -23,10 +23,9 @@ from tacit.accounting.events import (
     flatten,
 )
 from tacit.accounting.sampled import sampled_divergence
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget
+from tacit.checks import exact_number
 from tacit.errors import InvalidParameter, UnsupportedEvent
-
-__all__ = ["loss_distribution", "point", "renyi", "rounded_up"]
 
 _GRID = 10**18
 _OUTWARD = 1 + 2.0**-40
@@ -77,7 +76,7 @@ def renyi(event: Event, order: float) -> Budget:
     """Return the Renyi divergence bound at the order (as epsilon) and the chance it fails (as delta)."""
     prices = _prices(event)
     if prices.renyi is not None:
-        return Budget._amount(rounded_up(prices.renyi(event, order)), Fraction(0))
+        return Budget.amount(rounded_up(prices.renyi(event, order)), Fraction(0))
     if prices.point is None:
         raise UnsupportedEvent(
             f"there is no Renyi bound for {type(event).__name__} and replace-one neighbours. "
@@ -89,7 +88,7 @@ def renyi(event: Event, order: float) -> Budget:
 def renyi_of_point(budget: Budget, order: float) -> Budget:
     """Return the Renyi price of an (epsilon, delta) guarantee: that of epsilon, failing with chance delta."""
     pure = rounded_up(_renyi_of_pure(budget.epsilon, order)) if budget.exact_epsilon else Fraction(0)
-    return Budget._amount(pure, budget.exact_delta)
+    return Budget.amount(pure, budget.exact_delta)
 
 
 def loss_distribution(event: Event, count: int) -> pld.PrivacyLossDistribution:
@@ -180,7 +179,7 @@ def _renyi_of_sample(event: Any, order: float) -> float:
 def _point_of_randomized_response(event: Any) -> Budget:
     # The true bucket is kept with chance 1 - p + p/k, each other one is given with chance p/k.
     ratio = event.num_buckets * (1 - event.noise_parameter) / event.noise_parameter
-    return Budget._amount(rounded_up(math.log1p(ratio)), Fraction(0))
+    return Budget.amount(rounded_up(math.log1p(ratio)), Fraction(0))
 
 
 def _point_of_repetition(event: Any) -> Budget:
@@ -206,20 +205,18 @@ def _loss_of_sample(event: Any) -> pld.PrivacyLossDistribution:
 
 
 _TABLE: dict[type, _Prices] = {
-    EpsilonDeltaDpEvent: _Prices(
-        point=lambda e: Budget._amount(exact_number("", e.epsilon), exact_number("", e.delta))
-    ),
+    EpsilonDeltaDpEvent: _Prices(point=lambda e: Budget.amount(exact_number("", e.epsilon), exact_number("", e.delta))),
     BoundedRangeDpEvent: _Prices(
-        point=lambda e: Budget._amount(exact_number("", e.epsilon), Fraction(0)),
+        point=lambda e: Budget.amount(exact_number("", e.epsilon), Fraction(0)),
         renyi=_renyi_of_bounded_range,
     ),
     dp_event.LaplaceDpEvent: _Prices(
-        point=lambda e: Budget._amount(1 / exact_number("", e.noise_multiplier), Fraction(0)),
+        point=lambda e: Budget.amount(1 / exact_number("", e.noise_multiplier), Fraction(0)),
         renyi=_renyi_of_laplace,
         loss=lambda e: pld.from_laplace_mechanism(e.noise_multiplier / (1 + _COARSEST / e.noise_multiplier) / _OUTWARD),
     ),
     dp_event.DiscreteLaplaceDpEvent: _Prices(
-        point=lambda e: Budget._amount(exact_number("", e.noise_parameter) * e.sensitivity, Fraction(0)),
+        point=lambda e: Budget.amount(exact_number("", e.noise_parameter) * e.sensitivity, Fraction(0)),
         loss=lambda e: pld.from_discrete_laplace_mechanism(e.noise_parameter, e.sensitivity),
     ),
     dp_event.RandomizedResponseDpEvent: _Prices(point=_point_of_randomized_response),

@@ -4,11 +4,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["sampled_divergence"]
-
-Floats = NDArray[np.float64]
+from tacit.numerics.arrays import Floats
 
 _REACH = 13.0
 _UPWARD = 1 + 1e-9

@@ -27,18 +27,6 @@ from tacit.errors import (
     LedgerVersion,
 )
 
-__all__ = [
-    "ACCOUNT",
-    "ANSWER",
-    "INSERT_ENTRY",
-    "SELECT_ACCOUNT",
-    "SELECT_ANSWER",
-    "SELECT_ENTRIES",
-    "UPDATE_ACCOUNT",
-    "VERSION",
-    "Store",
-]
-
 VERSION = 1
 _WAIT_SECONDS = 60
 

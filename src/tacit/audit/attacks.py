@@ -15,13 +15,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tacit.audit.game import Plays
-from tacit.audit.outputs import Array
+from tacit.audit.plays import Plays
+from tacit.numerics.arrays import Floats
 
-__all__ = ["Attack", "Canary", "Learned", "LikelihoodRatio", "LowBits", "Score"]
-
-Score = Callable[[Plays], Array]
-LogDensity = Callable[[Array], Array]
+Score = Callable[[Plays], Floats]
+LogDensity = Callable[[Floats], Floats]
 
 
 class Attack(ABC):
@@ -59,7 +57,7 @@ class LikelihoodRatio(Attack):
     def aim(self, plays: Plays) -> Score:
         """Return the ratio of the two densities; answers that neither can give say nothing."""
 
-        def ratio(plays: Plays) -> Array:
+        def ratio(plays: Plays) -> Floats:
             with np.errstate(invalid="ignore"):
                 difference = self.first(plays.answers) - self.second(plays.answers)
             return np.nan_to_num(difference, posinf=1e300, neginf=-1e300)
@@ -110,7 +108,7 @@ class LowBits(Attack):
         return lambda plays: _unreachable(plays.answers, self.second) - _unreachable(plays.answers, self.first)
 
 
-def _unreachable(answers: Array, value: tuple[float, ...]) -> Array:
+def _unreachable(answers: Floats, value: tuple[float, ...]) -> Floats:
     base = np.asarray(value)
     return np.asarray(np.sum((answers - base) + base != answers, axis=1), dtype=np.float64)
 
@@ -152,7 +150,7 @@ class _Features:
     """The numbers that vary, what is missing from them, their norm and, for several of them, one linear score."""
 
     varying: NDArray[np.intp]
-    direction: Array
+    direction: Floats
 
     @classmethod
     def of(cls, plays: Plays) -> "_Features":
@@ -166,7 +164,7 @@ class _Features:
             direction = linear.fit(numbers / scale, plays.coins).coef_[0] / scale
         return cls(varying, direction)
 
-    def __call__(self, plays: Plays) -> Array:
+    def __call__(self, plays: Plays) -> Floats:
         numbers = plays.all_numbers[:, self.varying]
         known = _tame(numbers)
         size, score = np.linalg.norm(known, axis=1), known @ self.direction
@@ -177,7 +175,7 @@ _WIDEST = 1000
 """Beyond so many numbers the linear score would take longer than the trees."""
 
 
-def _tame(numbers: Array) -> Array:
+def _tame(numbers: Floats) -> Floats:
     """Return numbers without gaps and small enough to be squared, in their order: huge ones stay apart."""
     known = np.nan_to_num(numbers)
     with np.errstate(divide="ignore"):

@@ -10,8 +10,6 @@ from typing import final
 
 from scipy.special import betainccinv, betaincinv
 
-__all__ = ["Counts", "at_least", "at_most", "chance_interval", "largest_bound", "plays_needed"]
-
 _MOST_PLAYS = 10**9
 # Outward by far more than scipy's quantiles of the beta law are off.
 _SLACK = 1e-10

@@ -12,8 +12,6 @@ from tacit.audit.report import Exact, Report
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 
-__all__ = ["Case", "Question"]
-
 _MOST_MORE = 20
 
 

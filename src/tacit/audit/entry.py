@@ -12,10 +12,9 @@ from tacit.audit.neighbours import check_neighbours
 from tacit.audit.outcomes import Patience
 from tacit.audit.plays import Interrupted, Plays
 from tacit.audit.report import Exact, Report
-from tacit.budget import Budget, finite_number
+from tacit.budget import Budget
+from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
-
-__all__ = ["all_attacks", "audit", "checked_confidence"]
 
 _FEWEST, _MOST = 2, 10**9
 

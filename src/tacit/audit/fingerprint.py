@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.attacks import Attack, Score
-from tacit.audit.outputs import Array
 from tacit.audit.plays import Coins, Plays
-
-__all__ = ["Fingerprint"]
+from tacit.numerics.arrays import Floats
 
 Bits = NDArray[np.uint64]
 
@@ -48,9 +46,9 @@ class Fingerprint(Attack):
 class _Evidence:
     """How strongly each mark speaks for the first data set, by being there and by missing, and each value."""
 
-    there: Array
-    missing: Array
-    values: tuple[tuple[int, int, Bits, Array], ...]
+    there: Floats
+    missing: Floats
+    values: tuple[tuple[int, int, Bits, Floats], ...]
     tells: str
 
     @classmethod
@@ -67,7 +65,7 @@ class _Evidence:
         best, what = max(told, default=(0.0, ""), key=lambda item: (item[0], _DIGEST not in item[1]))
         return cls(there, missing, values, what if best > 0 else "")
 
-    def __call__(self, plays: Plays) -> Array:
+    def __call__(self, plays: Plays) -> Floats:
         """Return the strongest evidence in each play."""
         best = np.zeros(len(plays))
         carried = plays.all_marks.carried.tocsc()
@@ -85,16 +83,16 @@ def _place(plays: Plays, column: int) -> str:
     return plays.places[column] if column < len(plays.places) else f"number {column}"
 
 
-def _stronger(one: Array, other: Array) -> Array:
+def _stronger(one: Floats, other: Floats) -> Floats:
     return np.where(np.abs(other) > np.abs(one), other, one)
 
 
-def _looked_up(bits: Bits, known: Bits, strengths: Array) -> Array:
+def _looked_up(bits: Bits, known: Bits, strengths: Floats) -> Floats:
     place = np.minimum(np.searchsorted(known, bits), len(known) - 1)
     return np.where(known[place] == bits, strengths[place], 0.0)
 
 
-def _strength(first: Any, second: Any, of_first: int, of_second: int) -> Array:
+def _strength(first: Any, second: Any, of_first: int, of_second: int) -> Floats:
     """Return the logarithm of the ratio of two chances, less one standard error of it: 0 if that is nothing."""
     one, other = np.asarray(first) + 0.5, np.asarray(second) + 0.5
     ratio = np.log(one / (of_first + 1)) - np.log(other / (of_second + 1))
@@ -109,7 +107,7 @@ _VIEWS = ("value", "sign and exponent", "lowest bits", "number of zeros at the e
 _LOWEST, _ONE, _PLACES = np.uint64(7), np.uint64(1), np.uint64(52)
 
 
-def _views(numbers: Array) -> Iterator[Bits]:
+def _views(numbers: Floats) -> Iterator[Bits]:
     """Yield what Bob compares of every number."""
     bits = np.ascontiguousarray(numbers).view(np.uint64)
     yield bits
@@ -131,7 +129,7 @@ def _zeros(bits: Bits) -> Bits:
     return np.where(fraction == 0, _PLACES, exponent - np.uint64(1023))
 
 
-def _telling_values(numbers: Array, coins: Coins) -> Iterator[tuple[int, int, Bits, Array]]:
+def _telling_values(numbers: Floats, coins: Coins) -> Iterator[tuple[int, int, Bits, Floats]]:
     """Yield the view, the column, the values that tell something there, in order, and how strongly they do."""
     totals = int(coins.sum()), int((~coins).sum())
     if not all(totals):

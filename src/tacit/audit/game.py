@@ -13,12 +13,11 @@ from joblib import Parallel, delayed
 
 from tacit.audit.outcomes import NotPrivate, Outcome, Patience, observe
 from tacit.audit.outcomes.plain import WHOLE
-from tacit.audit.outputs import Array, within_reach
+from tacit.audit.outputs import within_reach
 from tacit.audit.pace import Pace, pace_of
 from tacit.audit.plays import Coins, Interrupted, Plays
 from tacit.noise import source_for, uniform
-
-__all__ = ["Batch", "Interrupted", "Mechanism", "Plays", "Progress", "play"]
+from tacit.numerics.arrays import Floats
 
 Progress = Callable[[int], None]
 _CHUNK = 250
@@ -30,7 +29,7 @@ class Batch(ABC):
     """A mechanism that draws many independent answers at once."""
 
     @abstractmethod
-    def many(self, data: Any, count: int) -> Array:
+    def many(self, data: Any, count: int) -> Floats:
         """Return `count` independent answers, one a row."""
 
 
@@ -82,7 +81,7 @@ def _single(mechanism: Mechanism) -> Callable[[Any], Any]:
     if not isinstance(mechanism, Batch):
         return mechanism
 
-    def one(data: Any) -> Array:
+    def one(data: Any) -> Floats:
         return mechanism.many(data, 1)
 
     return one

@@ -9,11 +9,9 @@ import numpy as np
 
 from tacit.audit.attacks import Attack, Score
 from tacit.audit.bounds import Counts, chance_interval, largest_bound
-from tacit.audit.outputs import Array
 from tacit.audit.plays import Coins, Plays
 from tacit.budget import Budget
-
-__all__ = ["Finding", "judge"]
+from tacit.numerics.arrays import Floats
 
 _THRESHOLDS = 400
 _HINT = 0.8
@@ -39,8 +37,8 @@ class Finding:
     counts: Counts
     bound: float
     reach: float
-    false_positives: Array
-    false_negatives: Array
+    false_positives: Floats
+    false_negatives: Floats
     tells: str = ""
 
     @property
@@ -62,7 +60,7 @@ class _Event:
     threshold: float
     above: bool
 
-    def counts(self, scores: Array, coins: Coins) -> Counts:
+    def counts(self, scores: Floats, coins: Coins) -> Counts:
         happened = scores > self.threshold if self.above else scores <= self.threshold
         likely = coins if self.above else ~coins
         return Counts(
@@ -102,7 +100,7 @@ def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Fin
     )
 
 
-def _scores(score: Score, plays: Plays, sees_failures: bool) -> Array:
+def _scores(score: Score, plays: Plays, sees_failures: bool) -> Floats:
     """Return the scores; to an attack that can not see them, plays that failed say nothing."""
     scores = np.zeros(len(plays))
     if sees_failures or plays.answered is None:
@@ -113,7 +111,7 @@ def _scores(score: Score, plays: Plays, sees_failures: bool) -> Array:
     return scores
 
 
-def _thresholds(scores: Array) -> Array:
+def _thresholds(scores: Floats) -> Floats:
     """Return candidate thresholds: between neighbouring scores, thinned to a few hundred, dense in both tails."""
     values = np.unique(scores)
     if values.size < 2:
@@ -125,7 +123,7 @@ def _thresholds(scores: Array) -> Array:
     return np.asarray(middles[np.concatenate([tail - 1, middles.size - tail])])
 
 
-def _best_event(scores: Array, coins: Coins, claim: Budget, confidence: float) -> _Event:
+def _best_event(scores: Floats, coins: Coins, claim: Budget, confidence: float) -> _Event:
     """Return the event that would give the highest bound on these plays.
 
     These may be too few for any bound at the confidence of the judgement; then the highest at a lower one is the most
@@ -140,13 +138,13 @@ def _best_event(scores: Array, coins: Coins, claim: Budget, confidence: float) -
     return events[0] if events else _Event(math.inf, True)
 
 
-def _best_cut(scores: Array, coins: Coins) -> float:
+def _best_cut(scores: Floats, coins: Coins) -> float:
     """Return the threshold with the most right guesses on these plays."""
     cuts: Sequence[float] = [float(t) for t in _thresholds(scores)]
     return max(cuts, key=lambda cut: int(np.sum((scores > cut) == coins)), default=0.0)
 
 
-def _trade_off(scores: Array, coins: Coins) -> tuple[Array, Array]:
+def _trade_off(scores: Floats, coins: Coins) -> tuple[Floats, Floats]:
     cuts = np.concatenate([[-np.inf], np.sort(_thresholds(scores)), [np.inf]])
     first, second = np.sort(scores[coins]), np.sort(scores[~coins])
     false_negatives = np.searchsorted(first, cuts, side="right") / max(1, first.size)

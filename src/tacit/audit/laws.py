@@ -19,21 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import root
 from scipy.special import expit
 
-from tacit.audit.outputs import Array
-
-__all__ = [
-    "LOGISTIC",
-    "Formula",
-    "Noise",
-    "NormalNoise",
-    "Records",
-    "SphericalNoise",
-    "Tilted",
-    "huber_hinge",
-    "huber_regression",
-    "logistic",
-    "minimiser",
-]  # fmt: skip
+from tacit.numerics.arrays import Floats
 
 _SPREAD = 12.0
 
@@ -43,8 +29,8 @@ _SPREAD = 12.0
 class Formula:
     """The first two derivatives of a loss in the score w.x, given scores and targets."""
 
-    slope: Callable[[Array, Array], Array]
-    bend: Callable[[Array, Array], Array]
+    slope: Callable[[Floats, Floats], Floats]
+    bend: Callable[[Floats, Floats], Floats]
 
 
 def logistic(anchor: float) -> Formula:
@@ -79,9 +65,9 @@ def huber_regression(width: float) -> Formula:
 class Records:
     """Rows with their targets, each counted `times` times; the first is the one that a neighbour replaces."""
 
-    rows: Array
-    targets: Array
-    times: Array
+    rows: Floats
+    targets: Floats
+    times: Floats
 
     @classmethod
     def of(cls, rows: ArrayLike, targets: ArrayLike, times: ArrayLike | None = None) -> "Records":
@@ -101,12 +87,12 @@ class Records:
         rows[0], targets[0] = row, target
         return replace(self, rows=rows, targets=targets)
 
-    def slopes(self, points: Array, formula: Formula) -> Array:
+    def slopes(self, points: Floats, formula: Formula) -> Floats:
         """Return the sums of gradients at points of shape (m, d)."""
         scores = points @ self.rows.T
         return np.asarray((formula.slope(scores, self.targets) * self.times) @ self.rows)
 
-    def bends(self, points: Array, formula: Formula) -> Array:
+    def bends(self, points: Floats, formula: Formula) -> Floats:
         """Return the sums of Hessians, of shape (m, d, d)."""
         weights = formula.bend(points @ self.rows.T, self.targets) * self.times
         return np.asarray(np.einsum("mi,ia,ib->mab", weights, self.rows, self.rows))
@@ -121,7 +107,7 @@ class Noise(ABC):
         """The parameter that says how large the noise is."""
 
     @abstractmethod
-    def log_density(self, noise: Array) -> Array:
+    def log_density(self, noise: Floats) -> Floats:
         """Return the log density at vectors of shape (m, d), up to a constant."""
 
 
@@ -137,7 +123,7 @@ class SphericalNoise(Noise):
         """The scale."""
         return self.scale
 
-    def log_density(self, noise: Array) -> Array:
+    def log_density(self, noise: Floats) -> Floats:
         """Return -|b| / scale."""
         return np.asarray(-np.linalg.norm(noise, axis=-1) / self.scale)
 
@@ -154,7 +140,7 @@ class NormalNoise(Noise):
         """The standard deviation."""
         return self.sigma
 
-    def log_density(self, noise: Array) -> Array:
+    def log_density(self, noise: Floats) -> Floats:
         """Return -|b|^2 / (2 sigma^2)."""
         return np.asarray(-np.square(noise / self.sigma).sum(axis=-1) / 2)
 
@@ -168,17 +154,17 @@ class Tilted:
     ridge: float
     noise: Noise
 
-    def tilt(self, points: Array, records: Records) -> Array:
+    def tilt(self, points: Floats, records: Records) -> Floats:
         """Return the b that makes each point the minimiser."""
         return -self.ridge * points - records.slopes(points, self.formula)
 
-    def log_density(self, points: Array, records: Records) -> Array:
+    def log_density(self, points: Floats, records: Records) -> Floats:
         """Return the log density of the minimiser at points of shape (m, d)."""
         identity = self.ridge * np.eye(points.shape[1])
         _, jacobian = np.linalg.slogdet(identity + records.bends(points, self.formula))
         return np.asarray(self.noise.log_density(self.tilt(points, records)) + jacobian)
 
-    def log_ratio(self, points: Array, one: Records, other: Records) -> Array:
+    def log_ratio(self, points: Floats, one: Records, other: Records) -> Floats:
         """Return the privacy loss at points."""
         return self.log_density(points, one) - self.log_density(points, other)
 
@@ -197,13 +183,13 @@ class Tilted:
         return float(max(np.maximum(first - odds * second, 0).sum(), np.maximum(second - odds * first, 0).sum()))
 
 
-def minimiser(records: Records, formula: Formula, ridge: float) -> Array:
+def minimiser(records: Records, formula: Formula, ridge: float) -> Floats:
     """Return the coefficient that minimises the sum of losses plus ridge/2 |w|^2."""
 
-    def gradient(w: Array) -> Array:
+    def gradient(w: Floats) -> Floats:
         return np.asarray(ridge * w + records.slopes(w[None, :], formula)[0])
 
-    def jacobian(w: Array) -> Array:
+    def jacobian(w: Floats) -> Floats:
         return np.asarray(ridge * np.eye(w.size) + records.bends(w[None, :], formula)[0])
 
     found = root(gradient, np.zeros(records.rows.shape[1]), jac=jacobian, method="hybr", tol=1e-14)

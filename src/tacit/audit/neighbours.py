@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from tacit.audit.outcomes import seen
 from tacit.errors import InvalidParameter
 
-__all__ = ["check_neighbours"]
-
 
 def check_neighbours(first: object, second: object) -> int:
     """Return the index of the one record in which the data sets differ; refuse sets that are not neighbours."""

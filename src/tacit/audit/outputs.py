@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["FARTHEST", "Array", "as_table", "within_reach"]
-
-Array = NDArray[np.float64]
+from tacit.numerics.arrays import Floats
 
 FARTHEST = 1e300
 """What stands for infinity in the answers that attacks compute with."""
 
 
-def as_table(rows: Sequence[Array]) -> Array:
+def as_table(rows: Sequence[Floats]) -> Floats:
     """Stack numbers, every bit of them; shorter rows are filled up with NaN."""
     width = max((row.size for row in rows), default=0)
     table = np.full((len(rows), max(width, 1)), np.nan)
@@ -22,6 +19,6 @@ def as_table(rows: Sequence[Array]) -> Array:
     return table
 
 
-def within_reach(table: Array) -> Array:
+def within_reach(table: Floats) -> Floats:
     """Return the numbers with infinite ones replaced by the farthest finite ones."""
     return np.asarray(np.clip(table, -FARTHEST, FARTHEST))

@@ -7,8 +7,6 @@ from typing import Any, final
 from tacit.audit.outcomes import Outcome, Patience, observe
 from tacit.audit.plays import Interrupted
 
-__all__ = ["Pace", "pace_of"]
-
 _ROUNDS, _LONGER = 3, 4
 
 

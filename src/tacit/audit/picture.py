@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.audit.judge import Finding
-from tacit.audit.outputs import Array
 from tacit.audit.report import Report
 from tacit.budget import Budget
+from tacit.numerics.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["least_misses", "picture"]
 
-
-def least_misses(claim: Budget, false_positives: Array) -> Array:
+def least_misses(claim: Budget, false_positives: Floats) -> Floats:
     """Return how often Bob must at least take the first data set for the second, given the opposite mistake's rate.
 
     Guarantee: no test of an (epsilon, delta)-private answer lies below max(0, 1 - delta - e^epsilon x,

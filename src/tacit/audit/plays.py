@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tacit.audit.outcomes import Outcome
-from tacit.audit.outputs import Array, as_table, within_reach
+from tacit.audit.outputs import as_table, within_reach
 from tacit.errors import TacitError
-
-__all__ = ["Coins", "Interrupted", "Marks", "Plays"]
+from tacit.numerics.arrays import Floats
 
 Coins = NDArray[np.bool_]
 _MOST_NUMBERS = 10**8
@@ -56,9 +55,9 @@ class Plays:
     said to hold, if so: what nobody could read, or that no play answered.
     """
 
-    answers: Array
+    answers: Floats
     coins: Coins
-    numbers: Array | None = None
+    numbers: Floats | None = None
     places: tuple[str, ...] = ()
     marks: Marks | None = None
     answered: Coins | None = None
@@ -68,7 +67,7 @@ class Plays:
         return len(self.coins)
 
     @property
-    def all_numbers(self) -> Array:
+    def all_numbers(self) -> Floats:
         """Every number that was seen."""
         return self.answers if self.numbers is None else self.numbers
 
@@ -118,7 +117,7 @@ def _trouble(outcomes: Sequence[Outcome]) -> str | None:
     return None
 
 
-def _aligned(outcomes: Sequence[Outcome]) -> tuple[Array, tuple[str, ...]]:
+def _aligned(outcomes: Sequence[Outcome]) -> tuple[Floats, tuple[str, ...]]:
     """Return all numbers with those of one place in the same columns, NaN where there are none, and the places."""
     widths: dict[str, int] = {}
     for outcome in outcomes:

@@ -9,8 +9,6 @@ from tacit.audit.bounds import plays_needed
 from tacit.audit.judge import Finding
 from tacit.budget import Budget
 
-__all__ = ["Exact", "Report", "Verdict"]
-
 _ROUNDING = 1e-9
 
 

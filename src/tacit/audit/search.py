@@ -14,11 +14,9 @@ import numpy as np
 from scipy.special import expit
 
 from tacit.audit.laws import Records, Tilted
-from tacit.audit.outputs import Array
 from tacit.errors import InvalidParameter
 from tacit.noise import source_for, uniform
-
-__all__ = ["Found", "Pair", "held_pairs", "largest_loss", "search", "tiny_pairs"]
+from tacit.numerics.arrays import Floats
 
 Calibration = Callable[[int], Tilted]
 """What an algorithm does with so many records: the law of its coefficient."""
@@ -31,7 +29,7 @@ class Pair:
 
     first: Records
     second: Records
-    start: Array
+    start: Floats
     kind: str
 
 
@@ -42,7 +40,7 @@ class Found:
 
     loss: float
     pair: Pair
-    point: Array
+    point: Floats
     pairs: int
 
     @property
@@ -115,16 +113,16 @@ def held_pairs(norm: float, ridge: float, anchor: float = 0.0) -> Iterator[Pair]
             yield Pair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")
 
 
-def _record(norm: float, far: float, margin: float, side: float) -> Array | None:
+def _record(norm: float, far: float, margin: float, side: float) -> Floats | None:
     """Return a record of full norm whose margin at (far, 0) is minus this, if there is one."""
     along = -margin / far
     return np.array([along, side * np.sqrt(norm**2 - along**2)]) if abs(along) < norm else None
 
 
-def largest_loss(law: Tilted, pair: Pair, rounds: int = 80) -> tuple[float, Array]:
+def largest_loss(law: Tilted, pair: Pair, rounds: int = 80) -> tuple[float, Floats]:
     """Return the largest |log ratio| over outputs: the best of rays through both records, then a compass climb."""
 
-    def loss(points: Array) -> Array:
+    def loss(points: Floats) -> Floats:
         return np.abs(law.log_ratio(points, pair.first, pair.second))
 
     points = _starts(pair)
@@ -142,7 +140,7 @@ def largest_loss(law: Tilted, pair: Pair, rounds: int = 80) -> tuple[float, Arra
     return highest, best
 
 
-def _starts(pair: Pair) -> Array:
+def _starts(pair: Pair) -> Floats:
     directions = [row for row in (pair.first.rows[0], pair.second.rows[0]) if np.any(row)]
     directions.append(directions[-1][::-1].copy())
     sizes = np.concatenate([-np.geomspace(0.03, 300, 25), [0.0], np.geomspace(0.03, 300, 25)])

@@ -6,8 +6,6 @@ from tacit.cli.audit import audit
 from tacit.cli.demo import demo
 from tacit.cli.ledger import app as ledger
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="tacit",
     help="Learn from records; repeat none of them. Guarantees are for replace-one neighbours with public n.",

@@ -16,8 +16,6 @@ from tacit.audit import NAMES, Case, Question, Report, Verdict, case, picture
 from tacit.cli.console import console, one_line_errors
 from tacit.errors import InvalidParameter
 
-__all__ = ["audit"]
-
 _FORMATS = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 _COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "red", Verdict.CANNOT_TELL: "yellow"}
 

@@ -13,8 +13,6 @@ from rich.text import Text
 
 from tacit.errors import TacitError
 
-__all__ = ["cell", "console", "one_line_errors", "say"]
-
 console = Console(highlight=False)
 
 

@@ -20,8 +20,6 @@ from tacit.cli.pictures import accuracy_curve, coefficients, histogram
 from tacit.data import PublicEncoder, adult_schema, load_adult
 from tacit.erm.classification import PrivateLogisticRegression
 
-__all__ = ["demo"]
-
 _EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _REHEARSALS = 5
 _CLASSES = ["<=50K", ">50K"]

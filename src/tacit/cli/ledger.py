@@ -12,8 +12,6 @@ from tacit.accounting.meaning import explain
 from tacit.budget import Budget
 from tacit.cli.console import cell, console, one_line_errors, say
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Budget accounts: create one, look at what was spent, verify its history.", no_args_is_help=True)
 
 Address = Annotated[str, typer.Argument(help='"sqlite:///file.db" or "postgresql://user@host/database".')]

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from tacit.evaluation import Score
 from tacit.release import Release
 
-__all__ = ["accuracy_curve", "coefficients", "histogram"]
-
 _MOST_BARS = 24
 
 

@@ -14,9 +14,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from tacit.data.values import FloatArray
-
-__all__ = ["BoundedRows", "stated_norm"]
+from tacit.numerics.arrays import Floats
 
 
 @final
@@ -30,7 +28,7 @@ class BoundedRows(np.ndarray[tuple[int, int], np.dtype[np.float64]]):
     data_norm: float | None
     has_constant: bool
 
-    def __new__(cls, rows: FloatArray, *, data_norm: float, has_constant: bool = False) -> Self:
+    def __new__(cls, rows: Floats, *, data_norm: float, has_constant: bool = False) -> Self:
         """State a bound on rows that were made to respect it; the array is taken over, not copied."""
         bounded = rows.view(cls)
         bounded._state(data_norm, has_constant)

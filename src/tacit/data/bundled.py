@@ -14,8 +14,6 @@ from tacit.data.schema import Schema
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 
-__all__ = ["adult_schema", "load_adult"]
-
 _FOLDER = files("tacit.data") / "adult"
 _FILES = {"train": ("adult.data.xz",), "test": ("adult.test.xz",), "all": ("adult.data.xz", "adult.test.xz")}
 _WHOLE_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")

@@ -15,8 +15,6 @@ from tacit.data.labels import column
 from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
 
-__all__ = ["column_of", "numbers_of", "truths_of"]
-
 _PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
     "float16", "float32", "float64", "halffloat", "float", "double",
 }  # fmt: skip

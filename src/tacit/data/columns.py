@@ -26,10 +26,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data.values import BLANKS, DAY, MISSING_MOMENT, AnyArray, FloatArray, keys, moments, numbers
+from tacit.data.values import BLANKS, DAY, MISSING_MOMENT, AnyArray, keys, moments, numbers
 from tacit.errors import InvalidParameter
-
-__all__ = ["LARGEST", "SMALLEST", "Column", "Ignored", "Key", "Moment", "Number", "State", "day_number"]
+from tacit.numerics.arrays import Floats
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Numbers and bounds lie within LARGEST of 0; what is nearer to 0 than SMALLEST is 0."""
@@ -57,10 +56,10 @@ class Column(ABC):
         """Return every cell as a bounded float or a whole number, and how it fared; each by its value alone."""
 
     @abstractmethod
-    def code(self, cleaned: AnyArray) -> FloatArray:
+    def code(self, cleaned: AnyArray) -> Floats:
         """Return a block with one row of norm at most `largest` per cleaned value."""
 
-    def encode(self, values: AnyArray) -> FloatArray:
+    def encode(self, values: AnyArray) -> Floats:
         """Return the code of every cell."""
         return self.code(self.clean(values)[0])
 
@@ -117,7 +116,7 @@ class Number(Column):
         """The code of a bound."""
         return 1.0
 
-    def clean(self, values: AnyArray) -> tuple[FloatArray, State]:
+    def clean(self, values: AnyArray) -> tuple[Floats, State]:
         """Clamp to the bounds; a missing number becomes `fallback`."""
         read = numbers(values)
         with np.errstate(all="ignore"):
@@ -128,7 +127,7 @@ class Number(Column):
             cleaned = np.where(np.abs(inside) < SMALLEST, 0.0, inside) + 0.0
         return cleaned, np.where(gone, 1, np.where(beyond, 2, 0)).astype(np.int8)
 
-    def code(self, cleaned: AnyArray) -> FloatArray:
+    def code(self, cleaned: AnyArray) -> Floats:
         """Map the bounds to -1 and 1; a missing number without a declared place to 0."""
         return _line(cleaned, self.low, self.high, self.fallback if self.missing is None else None, log=self.log)
 
@@ -178,7 +177,7 @@ class Moment(Column):
         """The code of an end."""
         return 1.0
 
-    def clean(self, values: AnyArray) -> tuple[FloatArray, State]:
+    def clean(self, values: AnyArray) -> tuple[Floats, State]:
         """Return the day since 1970 began, with the time of the day as its fraction, between the ends."""
         read = moments(values)
         low, high = self.ends
@@ -187,7 +186,7 @@ class Moment(Column):
         inside = np.clip(np.where(gone, self.fallback, read), low, high)
         return days(inside), np.where(gone, 1, np.where(beyond, 2, 0)).astype(np.int8)
 
-    def code(self, cleaned: AnyArray) -> FloatArray:
+    def code(self, cleaned: AnyArray) -> Floats:
         """Map the ends to -1 and 1; a missing moment without a declared place to 0."""
         low, high = (days(end) for end in np.array(self.ends, dtype=np.int64))
         middle = days(np.int64(self.fallback)) if self.missing is None else None
@@ -212,7 +211,7 @@ class Key(Column):
         """Return a public whole number for every id."""
         return keys(values), np.zeros(len(values), dtype=np.int8)
 
-    def code(self, cleaned: AnyArray) -> FloatArray:
+    def code(self, cleaned: AnyArray) -> Floats:
         """Return a block without columns."""
         return np.empty((len(cleaned), 0))
 
@@ -235,12 +234,12 @@ class Ignored(Column):
         """Return nothing of the values."""
         return np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
 
-    def code(self, cleaned: AnyArray) -> FloatArray:
+    def code(self, cleaned: AnyArray) -> Floats:
         """Return a block without columns."""
         return np.empty((len(cleaned), 0))
 
 
-def days(microseconds: "npt.NDArray[np.int64] | np.int64") -> FloatArray:
+def days(microseconds: "npt.NDArray[np.int64] | np.int64") -> Floats:
     """Return moments as days: the whole ones exactly, plus the rest of a day, rounded once each."""
     whole, rest = np.divmod(microseconds, DAY)
     return np.asarray(whole.astype(np.float64) + rest.astype(np.float64) / float(DAY))
@@ -251,7 +250,7 @@ def day_number(value: object) -> float:
     return float(days(np.int64(_instant("a moment", value))))
 
 
-def _line(cleaned: AnyArray, low: float, high: float, origin: float | None, *, log: bool = False) -> FloatArray:
+def _line(cleaned: AnyArray, low: float, high: float, origin: float | None, *, log: bool = False) -> Floats:
     """Map [low, high] to [-1, 1], and what stands for a missing value exactly to 0."""
     with np.errstate(all="ignore"):
         shifted, width = cleaned - low, high - low

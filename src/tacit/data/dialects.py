@@ -14,8 +14,6 @@ from tacit.data.levels import Levelled
 from tacit.data.stored import Stored
 from tacit.data.values import BLANKS, DAY, KEYS, MOMENT_PATTERN, NUMBER_PATTERN
 
-__all__ = ["Dialect", "DuckDB", "PostgreSQL", "Spark"]
-
 
 class Dialect(ABC):
     """How one engine is spoken to."""

@@ -4,8 +4,6 @@ from tacit.data.sources.opening import stored_columns
 from tacit.data.stored import Stored
 from tacit.data.toml import key_of
 
-__all__ = ["draft"]
-
 _HEAD = """\
 # A draft: complete it from the codebook, never by looking at the records. Whatever you write here is public.
 # Each column has one kind:

@@ -18,10 +18,9 @@ from tacit.data.bounded import BoundedRows
 from tacit.data.frames import read_columns
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.data.values import AnyArray, FloatArray
+from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
-
-__all__ = ["PublicEncoder"]
+from tacit.numerics.arrays import Floats
 
 _CONSTANT = "(constant)"
 _HALF = 0.5
@@ -95,7 +94,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidParameter(f"the records declare the column {name!r} in another way than the encoder.")
         return self.schema.features
 
-    def _rows(self, cleaned: Mapping[str, AnyArray]) -> FloatArray:
+    def _rows(self, cleaned: Mapping[str, AnyArray]) -> Floats:
         """Encode cleaned cells."""
         count = len(next(iter(cleaned.values())))
         rows = np.empty((count, len(self._outputs())))
@@ -151,7 +150,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
 
-    def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[FloatArray]:
+    def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[Floats]:
         """Encode column by column, the constant last."""
         declared = self.schema.columns
         for name in self.schema.features:

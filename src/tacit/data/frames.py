@@ -16,8 +16,6 @@ from tacit.data.stored import Stored, nearest_name
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 
-__all__ = ["Cells", "read_columns", "read_table"]
-
 Cells = Mapping[str, tuple[AnyArray, Stored]]
 """The cells of each column, and what they are stored as."""
 

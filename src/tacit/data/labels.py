@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
 
-__all__ = ["Label", "checked_classes", "column", "label", "numbers_of", "places"]
-
 Label = str | bool | int | float | Fraction | Decimal
 """What a cell can be; the last two only in cells, never as a declared class."""
 

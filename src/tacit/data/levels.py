@@ -12,10 +12,9 @@ from typing import final
 import numpy as np
 
 from tacit.data.columns import Column, State
-from tacit.data.values import AnyArray, FloatArray, IntArray, text, texts
+from tacit.data.values import AnyArray, IntArray, text, texts
 from tacit.errors import InvalidParameter
-
-__all__ = ["Category", "Flag", "Level", "Levelled", "Ordinal"]
+from tacit.numerics.arrays import Floats
 
 Level = str | int | float
 """How a level may be typed; it is kept as a text."""
@@ -35,7 +34,7 @@ class Levelled(Column):
         """The index of the level that stands in for anything else; -1 when none was declared."""
 
     @abstractmethod
-    def codes(self) -> FloatArray:
+    def codes(self) -> Floats:
         """Return one row of norm at most 1 per level."""
 
     @property
@@ -57,7 +56,7 @@ class Levelled(Column):
         state = np.where(found >= 0, 0, np.where(gone, 1, 2)).astype(np.int8)
         return np.where(found < 0, self.unknown, found), state
 
-    def code(self, cleaned: AnyArray) -> FloatArray:
+    def code(self, cleaned: AnyArray) -> Floats:
         """Return the code of each level, the origin for an unknown one."""
         codes = self.codes()
         # Index -1, the unknown value, finds the appended last row.
@@ -91,7 +90,7 @@ class Category(Levelled):
         """The index of `other`, or -1."""
         return _index(self.other, self.classes)
 
-    def codes(self) -> FloatArray:
+    def codes(self) -> Floats:
         """Return half the unit vectors, and zeros for `other`."""
         halves = 0.5 * np.eye(len(self.levels))
         return halves if self.other is None else np.delete(halves, self.unknown, axis=1)
@@ -126,7 +125,7 @@ class Ordinal(Levelled):
         """The index of `missing`, or -1."""
         return _index(self.missing, self.classes)
 
-    def codes(self) -> FloatArray:
+    def codes(self) -> Floats:
         """Space the levels evenly."""
         return np.linspace(-1.0, 1.0, len(self.levels))[:, None]
 
@@ -165,7 +164,7 @@ class Flag(Levelled):
         """The index of `missing`, or -1."""
         return -1 if self.missing is None else int(self.missing)
 
-    def codes(self) -> FloatArray:
+    def codes(self) -> Floats:
         """Return -1/2 and 1/2."""
         return np.array([[-0.5], [0.5]])
 

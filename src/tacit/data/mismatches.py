@@ -16,8 +16,6 @@ from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.deferred import Deferred
 from tacit.release import Release, release
 
-__all__ = ["Mismatch", "Mismatches", "mismatches"]
-
 _MUCH = 0.05
 """From which share on a mismatch is worth a warning."""
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from tacit.data.values import KEYS
 
-__all__ = ["Fixed", "Slice", "scattered", "scattered_sql"]
-
 Fixed = Literal["index", "key"]
 # The prime `KEYS` over the golden ratio: multiples of it are spread evenly, consecutive ones far apart, and the product
 # of two numbers below the prime still fits into 64 bits.

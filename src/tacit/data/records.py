@@ -16,8 +16,6 @@ from tacit.errors import InvalidParameter
 if TYPE_CHECKING:
     from tacit.data.mismatches import Mismatches
 
-__all__ = ["Records"]
-
 
 @final
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Records:
     Assumes: the schema was declared without a look at the records; their number, the names and the stored types of
     the columns are public. Opening is the custodian's act, before any budget: a file that cannot be read is refused
     then, with its place and never its content.
-    Reference: docs/guarantees.md, "Records"; tacit/queries/oracle.md, "Cleaning".
+    Reference: docs/guarantees.md, "Records"; tacit/queries/oracle/oracle.md, "Cleaning".
 
     `key` names a Key column that belongs to the record for good: it fixes the part that a record is in. `name` names
     these records, in this order, for good, so that answers about them are recognised after a restart.

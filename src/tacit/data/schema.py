@@ -15,8 +15,6 @@ from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 
-__all__ = ["Schema"]
-
 
 @final
 @dataclass(frozen=True, init=False)

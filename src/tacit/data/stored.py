@@ -12,8 +12,6 @@ from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Levelled
 from tacit.errors import InvalidParameter
 
-__all__ = ["Stored", "StoredKind", "check_declared", "nearest_name"]
-
 StoredKind = Literal["truth", "whole", "real", "decimal", "text", "day", "moment", "cells", "lines", "other"]
 
 _UNTYPED: tuple[StoredKind, ...] = ("cells", "lines")

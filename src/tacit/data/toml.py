@@ -19,8 +19,6 @@ from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.errors import InvalidParameter
 
-__all__ = ["KINDS", "key_of", "parse", "render"]
-
 KINDS: Mapping[str, type[Column]] = {
     "number": Number,
     "category": Category,

@@ -17,24 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "BLANKS",
-    "DAY",
-    "KEYS",
-    "MISSING_MOMENT",
-    "MOMENT_PATTERN",
-    "NUMBER_PATTERN",
-    "AnyArray",
-    "FloatArray",
-    "IntArray",
-    "keys",
-    "moments",
-    "numbers",
-    "text",
-    "texts",
-]
+from tacit.numerics.arrays import Floats
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 AnyArray = npt.NDArray[Any]
 
@@ -57,7 +41,7 @@ _UNITS = {"D": (DAY, 1), "h": (3_600_000_000, 1), "m": (60_000_000, 1), "s": (1_
 _FINER = {"us": 1, "ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
-def numbers(values: AnyArray) -> FloatArray:
+def numbers(values: AnyArray) -> Floats:
     """Read every cell as a number: NaN when it is missing or none, infinite when a float cannot hold it."""
     if values.dtype.kind in "biuf":
         with np.errstate(all="ignore"):

@@ -1,14 +1,14 @@
 """Empirical risk minimisation with certified solutions."""
 
-from tacit.erm.loss import Loss, PointwiseLoss
-from tacit.erm.loss_check import check_loss
-from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic, Squared
-from tacit.erm.many import solve_many
-from tacit.erm.objective import Objective
-from tacit.erm.rows import Rows
-from tacit.erm.softmax import Softmax
-from tacit.erm.solve import Solution, smallest_tolerance, solve
-from tacit.erm.tabulated import Tabulated
+from tacit.erm.losses.check import check_loss
+from tacit.erm.losses.loss import Loss, PointwiseLoss
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic, Squared
+from tacit.erm.losses.tabulated import Tabulated
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.many import solve_many
+from tacit.erm.solver.objective import Objective
+from tacit.erm.solver.solve import Solution, smallest_tolerance, solve
 
 __all__ = [
     "Hinge",

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,18 +11,19 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
-from tacit.budget import finite_number
-from tacit.data.encoded import learn, rows_of
-from tacit.erm.classes import check_told, known_classes
-from tacit.erm.clipped import ClippedSoftmax
-from tacit.erm.defaults import Kind
-from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
-from tacit.erm.loss import Array, Loss
-from tacit.erm.losses import Hinge, HuberHinge, Logistic
-from tacit.erm.softmax import Softmax
+from tacit.checks import finite_number
+from tacit.erm.fitting import fit_linear, private_rows
+from tacit.erm.losses.clipped_softmax import ClippedSoftmax
+from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
+from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
-
-__all__ = ["MARGIN", "PrivateLinearSVC", "PrivateLogisticRegression", "known_classes"]
+from tacit.estimators.classes import check_told, known_classes
+from tacit.estimators.encoded import learn, rows_of
+from tacit.estimators.parameters import known_norm, needed_budget
+from tacit.estimators.tables import validated
+from tacit.numerics.arrays import Floats
 
 MARGIN = 3.0
 """The anchor of the logistic loss in private fits of two classes."""
@@ -49,9 +50,7 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to `Records`, or to rows X and their labels y, charging the ledger once."""
         check_told(self.classes, X)
-        fresh = unfitted(self)
-        learn(fresh, fresh._learn, X, y, "classification")
-        return adopt(self, fresh)
+        return cast("Self", learn(self, X, y, "classification"))
 
     def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> None:
         budget = needed_budget(self.epsilon, self.delta)
@@ -80,7 +79,7 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.release_ = fitted.release
 
     @np.errstate(all="ignore")
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Floats:
         """Return the score of every row (and class, if there are more than two)."""
         check_is_fitted(self)
         data = validated(self, rows_of(self, X), reset=False)
@@ -111,7 +110,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: public are n, the number of features, `data_norm` (rows are clipped to it), and the classes; when
     `classes` is None the set of labels in y is taken to be public knowledge.
-    Reference: tacit/erm/perturbation.md.
+    Reference: tacit/erm/perturbations/perturbation.md.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ class PrivateLogisticRegression(_LinearClassifier):
         joint = ClippedSoftmax.anchor if clipped else 0.0
         self.margin_ = (MARGIN if len(self.classes_) == 2 else joint) if private else 0.0
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row.
 
         Where the expected loss with an anchor a is least, the probabilities are proportional to
@@ -170,7 +169,7 @@ class PrivateLogisticRegression(_LinearClassifier):
         shares *= shares * math.exp(-self.margin_) + (1 - shares)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class for every row."""
         return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
 
@@ -181,7 +180,7 @@ class PrivateLinearSVC(_LinearClassifier):
 
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: as `PrivateLogisticRegression`.
-    Reference: tacit/erm/perturbation.md.
+    Reference: tacit/erm/perturbations/perturbation.md.
 
     `loss` is "huber" (the hinge rounded within `width` of its corner; every perturbation) or "hinge" (only
     perturbation="output"). The other parameters are those of `PrivateLogisticRegression`.

@@ -1,50 +1,27 @@
 """What all linear estimators do: declare what is public, clip, calibrate, release."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Literal, TypeVar, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 
 from tacit.accounting.ledger import Ledger
-from tacit.budget import Budget, finite_number
-from tacit.data.bounded import BoundedRows, stated_norm
-from tacit.erm.defaults import checked_alpha, is_auto, perturbation_for
-from tacit.erm.loss import Array, Loss
-from tacit.erm.objective import Objective
-from tacit.erm.rows import Rows
-from tacit.erm.setting import Setting
-from tacit.erm.solve import smallest_tolerance, solve
-from tacit.erm.tables import numeric_targets, validated
-from tacit.errors import InvalidParameter
+from tacit.budget import Budget
+from tacit.data.bounded import BoundedRows
+from tacit.erm.losses.loss import Loss
+from tacit.erm.perturbations.defaults import checked_alpha, is_auto, perturbation_for
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.objective import Objective
+from tacit.erm.solver.solve import smallest_tolerance, solve
+from tacit.estimators.parameters import INTERCEPT, refuse_ledger
+from tacit.numerics.arrays import Floats
 from tacit.release import Release, release
 
-__all__ = [
-    "Fitted",
-    "adopt",
-    "fit_linear",
-    "known_norm",
-    "needed_budget",
-    "numeric_targets",
-    "private_rows",
-    "refuse_ledger",
-    "split",
-    "unfitted",
-    "validated",
-]
-
 _LARGEST_ENTRY = 1e40
-
-INTERCEPT = 0.25
-"""The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
-
-
-Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 @final
@@ -52,56 +29,10 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 class Fitted:
     """A coefficient split into weights and intercepts, the ridge that was used, and the release."""
 
-    weights: Array
-    intercepts: Array
+    weights: Floats
+    intercepts: Floats
     alpha: float
-    release: Release[Array]
-
-
-def unfitted(estimator: Estimator) -> Estimator:
-    """Return the estimator as it was before any fit: its parameters, and none of the attributes that end with "_"."""
-    fresh = object.__new__(type(estimator))
-    fresh.__dict__ = {
-        name: value for name, value in vars(estimator).items() if name.startswith("_") or not name.endswith("_")
-    }
-    return fresh
-
-
-def adopt(estimator: Estimator, fitted: Estimator) -> Estimator:
-    """Make the estimator what its fitted twin is, in one assignment.
-
-    An interrupt leaves the former model or none, never one whose `release_` speaks of another coefficient.
-    """
-    estimator.__dict__ = fitted.__dict__
-    return estimator
-
-
-def needed_budget(epsilon: object, delta: object) -> Budget | None:
-    """Return the budget; None stands for an infinite epsilon, which is no privacy at all."""
-    if epsilon is None:
-        raise InvalidParameter(
-            "epsilon is missing: how much privacy a release costs is yours to say. Usual values lie between 0.1 and 10."
-        )
-    if isinstance(epsilon, Real) and epsilon == math.inf:
-        return None
-    budget = Budget(epsilon, delta)  # type: ignore[arg-type]
-    if not budget.exact_epsilon:
-        raise InvalidParameter(f"epsilon must be above 0 to learn anything, got {budget}.")
-    return budget
-
-
-def known_norm(data_norm: object, X: object) -> float:
-    """Return the norm to clip rows to: declared, or stated by the encoder that made the rows."""
-    declared = stated_norm(X) if data_norm is None else data_norm
-    if declared is None:
-        raise InvalidParameter(
-            "data_norm is missing: rows are clipped to this norm, and it must not be read off the data. Give the "
-            "largest norm that a row can have, or fit Records(table, schema), whose rows have one."
-        )
-    norm = finite_number("data_norm", declared)
-    if not 1e-100 < norm < 1e100:
-        raise InvalidParameter(f"data_norm must lie between 1e-100 and 1e100, got {data_norm!r}.")
-    return norm
+    release: Release[Floats]
 
 
 def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> Rows:
@@ -156,7 +87,7 @@ def fit_linear(
 
 def _plain(
     rows: Rows, targets: NDArray[Any], loss: Loss, alpha: float | Literal["auto"]
-) -> tuple[Release[Array], float]:
+) -> tuple[Release[Floats], float]:
     """Minimise without noise: the ordinary model, never called private."""
     ridge = 1 / rows.count if is_auto(alpha) else checked_alpha(alpha)
     objective = Objective(rows, targets, loss, ridge)
@@ -164,13 +95,7 @@ def _plain(
     return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge
 
 
-def refuse_ledger(ledger: object) -> None:
-    """Refuse to fit without privacy under a ledger, whose promise covers everything released under it."""
-    if ledger is not None:
-        raise InvalidParameter("an infinite epsilon cannot be charged to a ledger. Leave the ledger out.")
-
-
-def split(rows: Rows, found: Release[Array], alpha: float) -> Fitted:
+def split(rows: Rows, found: Release[Floats], alpha: float) -> Fitted:
     """Take a coefficient apart into weights and intercepts."""
     stacked = np.atleast_2d(found.value)
     if rows.constant is None:

@@ -1,7 +1,7 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
 from dataclasses import replace
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,16 +9,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
-from tacit.data.encoded import learn, rows_of
-from tacit.erm.classes import check_told, known_classes
-from tacit.erm.defaults import Kind
-from tacit.erm.fitting import adopt, fit_linear, known_norm, needed_budget, private_rows, unfitted, validated
-from tacit.erm.loss import Array, PointwiseLoss
-from tacit.erm.loss_check import check_loss
-from tacit.erm.losses import Hinge, HuberHinge, HuberRegression, Logistic
-from tacit.erm.tabulated import Tabulated
-
-__all__ = ["PrivateERM"]
+from tacit.erm.fitting import fit_linear, private_rows
+from tacit.erm.losses.check import check_loss
+from tacit.erm.losses.loss import PointwiseLoss
+from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
+from tacit.erm.losses.tabulated import Tabulated
+from tacit.erm.perturbations.defaults import Kind
+from tacit.estimators.classes import check_told, known_classes
+from tacit.estimators.encoded import learn, rows_of
+from tacit.estimators.parameters import known_norm, needed_budget
+from tacit.estimators.tables import validated
+from tacit.numerics.arrays import Floats
 
 
 @final
@@ -28,7 +29,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0,
     whatever the loss does: of one that is not the library's own, only its derivative at fixed points is used.
     Assumes: as `PrivateLogisticRegression`.
-    Reference: tacit/erm/perturbation.md, "Losses from outside".
+    Reference: tacit/erm/perturbations/perturbation.md, "Losses from outside".
 
     `loss` is a `tacit.erm.PointwiseLoss`: of kind "margin" for two classes, of kind "residual" for a number, which is
     clipped to the loss's `largest_target`. What is taken from a loss of your own, and how exactly, is in
@@ -64,10 +65,8 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the loss, then fit the model to `Records`, or to rows X and targets y, charging the ledger once."""
         check_told(self.classes, X)
-        fresh = unfitted(self)
         margin = getattr(self.loss, "kind", "margin") == "margin"
-        learn(fresh, fresh._learn, X, y, "classification" if margin else "regression")
-        return adopt(self, fresh)
+        return cast("Self", learn(self, X, y, "classification" if margin else "regression"))
 
     def _learn(self, X: Any, y: Any) -> None:
         loss = _usable(self.loss)
@@ -101,7 +100,7 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         self.release_ = fitted.release
 
     @np.errstate(all="ignore")
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Floats:
         """Return the score of every row."""
         check_is_fitted(self)
         data = validated(self, rows_of(self, X), reset=False)

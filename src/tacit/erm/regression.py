@@ -1,7 +1,7 @@
 """Linear regression with scikit-learn manners."""
 
 import math
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -9,28 +9,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
-from tacit.budget import Budget, finite_number
-from tacit.data.encoded import learn, rows_of
-from tacit.erm.defaults import checked_alpha, is_auto
-from tacit.erm.fitting import (
-    Fitted,
-    adopt,
-    fit_linear,
-    known_norm,
-    needed_budget,
-    private_rows,
-    split,
-    unfitted,
-    validated,
-)
-from tacit.erm.least_squares import StatisticsPerturbation
-from tacit.erm.loss import Array
-from tacit.erm.losses import HuberRegression, Squared
-from tacit.erm.rows import Rows
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.erm.fitting import Fitted, fit_linear, private_rows, split
+from tacit.erm.losses.standard import HuberRegression, Squared
+from tacit.erm.perturbations.defaults import checked_alpha, is_auto
+from tacit.erm.perturbations.least_squares import StatisticsPerturbation
+from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
+from tacit.estimators.encoded import learn, rows_of
+from tacit.estimators.parameters import known_norm, needed_budget
+from tacit.estimators.tables import validated
+from tacit.numerics.arrays import Floats
 from tacit.release import release
-
-__all__ = ["PrivateLinearRegression"]
 
 Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 
@@ -42,7 +33,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: public are n, the number of features, `data_norm` (rows are clipped to it) and `target_range`
     (targets are clipped to it).
-    Reference: tacit/erm/least_squares.md, tacit/erm/perturbation.md.
+    Reference: tacit/erm/perturbations/least_squares.md, tacit/erm/perturbations/perturbation.md.
 
     Parameters
     ----------
@@ -81,9 +72,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to `Records`, or to rows X and their targets y, charging the ledger once."""
-        fresh = unfitted(self)
-        learn(fresh, fresh._learn, X, y, "regression")
-        return adopt(self, fresh)
+        return cast("Self", learn(self, X, y, "regression"))
 
     def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
@@ -99,7 +88,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
 
-    def _fitted(self, rows: Rows, targets: Array, budget: Budget | None) -> Fitted:
+    def _fitted(self, rows: Rows, targets: Floats, budget: Budget | None) -> Fitted:
         way = self.perturbation
         if way == "auto":
             way = "objective" if budget is not None and budget.is_pure else "statistics"
@@ -125,7 +114,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             assumed=assumed,
         )
 
-    def _by_statistics(self, rows: Rows, targets: Array, budget: Budget, assumed: dict[str, str]) -> Fitted:
+    def _by_statistics(self, rows: Rows, targets: Floats, budget: Budget, assumed: dict[str, str]) -> Fitted:
         alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
         found = release(
@@ -139,7 +128,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return split(rows, found.map(lambda noisy: noisy.solve(alpha * rows.count)), alpha)
 
     @np.errstate(all="ignore")
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""
         check_is_fitted(self)
         data = validated(self, rows_of(self, X), reset=False)

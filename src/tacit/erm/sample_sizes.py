@@ -15,16 +15,15 @@ from typing import Literal, TypeAlias, final
 
 from scipy.special import gammainccinv
 
-from tacit.budget import Budget, finite_number
-from tacit.erm.loss import Loss, PointwiseLoss
-from tacit.erm.losses import Logistic, Squared
-from tacit.erm.perturbation import ObjectivePerturbation, OutputPerturbation
-from tacit.erm.setting import Setting
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.erm.losses.loss import Loss, PointwiseLoss
+from tacit.erm.losses.standard import Logistic, Squared
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.spherical import SphericalLaplace
-
-__all__ = ["Plan", "records_for_training_gap", "records_for_true_gap", "training_gap", "true_gap"]
 
 Planned: TypeAlias = OutputPerturbation | ObjectivePerturbation
 

@@ -1,12 +1,12 @@
 """Private learning with kernels: interactive answers, models on public points, and releases without any."""
 
 from tacit.kernels.classification import PrivateKernelClassifier
-from tacit.kernels.custom import FunctionKernel
-from tacit.kernels.interactive import InteractiveKernelPredictor
-from tacit.kernels.kernel import Constant, Kernel, Product, Sum
-from tacit.kernels.landmarks import Landmarks
+from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
+from tacit.kernels.kernel.custom import FunctionKernel
+from tacit.kernels.kernel.kernel import Constant, Kernel, Product, Sum
+from tacit.kernels.kernel.standard import RBF, Laplacian, Linear, Polynomial
+from tacit.kernels.maps.landmarks import Landmarks
 from tacit.kernels.regression import PrivateKernelRegressor
-from tacit.kernels.standard import RBF, Laplacian, Linear, Polynomial
 
 __all__ = [
     "RBF",

@@ -1,8 +1,7 @@
 """Private kernel classification with scikit-learn manners, over public landmarks."""
 
 import math
-from copy import copy
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,21 +9,19 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from tacit.accounting.ledger import Ledger
-from tacit.data.encoded import learn
-from tacit.erm.classes import check_told, known_classes
 from tacit.erm.classification import MARGIN
-from tacit.erm.defaults import Kind
-from tacit.erm.fitting import needed_budget
-from tacit.erm.loss import Array
-from tacit.erm.losses import Logistic
-from tacit.erm.softmax import Softmax
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import Logistic
+from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
+from tacit.estimators.classes import check_told, known_classes
+from tacit.estimators.encoded import learn
+from tacit.estimators.parameters import needed_budget
 from tacit.kernels.estimator import KernelEstimator
-from tacit.kernels.fitting import CLASSIFICATION, Alpha, needed_kernel, read_records
-from tacit.kernels.kernel import Kernel
-from tacit.kernels.released import METHODS, Method
-
-__all__ = ["PrivateKernelClassifier"]
+from tacit.kernels.fit.reading import CLASSIFICATION, Alpha, needed_kernel, read_records
+from tacit.kernels.kernel.kernel import Kernel
+from tacit.kernels.released.model import METHODS, Method
+from tacit.numerics.arrays import Floats
 
 
 @final
@@ -35,7 +32,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     Assumes: public are n, the number of features, `data_norm` (rows are clipped to it), the kernel, the landmarks and
     the classes; landmarks are no training records. Landmarks that happen to equal training rows cannot be refused
     without telling so: take them from a public source.
-    Reference: tacit/kernels/semi_interactive.md.
+    Reference: tacit/kernels/released/semi_interactive.md.
 
     Parameters
     ----------
@@ -90,13 +87,9 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, charging the ledger once."""
         check_told(self.classes, X)
-        fitted = copy(self)
-        learn(fitted, fitted._fit, X, y, "classification")
-        # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
-        self.__dict__ = fitted.__dict__
-        return self
+        return cast("Self", learn(self, X, y, "classification"))
 
-    def _fit(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in CLASSIFICATION:
             raise InvalidParameter(f"loss must be one of {', '.join(CLASSIFICATION)}, got {self.loss!r}.")
@@ -121,7 +114,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         tags.classifier_tags.multi_class = self._joint
         return tags
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Floats:
         """Return the score of every row (and class, if there are more than two)."""
         scores = self._scores(X)
         return scores if len(self.classes_) > 2 else scores.ravel()
@@ -133,7 +126,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         return np.asarray(self.classes_[indices])
 
     @np.errstate(all="ignore")
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row, as the logistic loss with its margin reads scores."""
         scores = self.decision_function(X)
         if scores.ndim == 1:

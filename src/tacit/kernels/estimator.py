@@ -9,24 +9,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data.encoded import rows_of
-from tacit.erm.defaults import Kind
-from tacit.erm.fitting import refuse_ledger, validated
-from tacit.erm.loss import Array, Loss
+from tacit.checks import whole_number
+from tacit.erm.losses.loss import Loss
+from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
-from tacit.kernels.domain import Domain
-from tacit.kernels.facts import public_facts
-from tacit.kernels.fitting import Alpha, loss_and_alpha
-from tacit.kernels.fourier import FourierFeatures
-from tacit.kernels.kernel import Kernel, size_of
-from tacit.kernels.landmarks import Landmarks, landmarks_given, listed
-from tacit.kernels.non_interactive import lattice
-from tacit.kernels.proven import check_proven
-from tacit.kernels.released import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
-from tacit.kernels.standard import Linear
-from tacit.mechanisms.mechanism import checked_whole
-
-__all__ = ["KernelEstimator"]
+from tacit.estimators.encoded import rows_of
+from tacit.estimators.parameters import refuse_ledger
+from tacit.estimators.tables import validated
+from tacit.kernels.fit.reading import Alpha, loss_and_alpha
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.kernel.kernel import Kernel, size_of
+from tacit.kernels.kernel.proven import check_proven
+from tacit.kernels.kernel.public_facts import public_facts
+from tacit.kernels.kernel.standard import Linear
+from tacit.kernels.maps.fourier import FourierFeatures
+from tacit.kernels.maps.landmarks import Landmarks, landmarks_given, listed
+from tacit.kernels.released.model import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
+from tacit.kernels.released.non_interactive import lattice
+from tacit.numerics.arrays import Floats
 
 
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -68,7 +68,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         check_proven(domain.kernel)
         pointwise, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
         if self.method == "tdil":
-            rounds = checked_whole("rounds", self.rounds)
+            rounds = whole_number("rounds", self.rounds)
             net = self._net(domain, X, budget)
             return release_tdil(domain, net, records, targets, pointwise, budget, rounds, alpha, terms)
         return release_answers(self._map(domain, X), records, targets, pointwise, budget, self.method, alpha, terms)
@@ -98,7 +98,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.release_ = found.release
 
     @np.errstate(all="ignore")
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "model_")
         records = validated(self, rows_of(self, X), reset=False) if self.domain_.vectors else listed(X)
         return self.model_.scores(records)

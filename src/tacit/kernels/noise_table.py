@@ -15,10 +15,8 @@ from scipy.special import ndtri
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
-from tacit.kernels.pinp import query_epsilon
-from tacit.kernels.semi_interactive import answer_epsilon
-
-__all__ = ["CELLS", "Magnitudes", "table"]
+from tacit.kernels.interactive.pinp import query_epsilon
+from tacit.kernels.released.semi_interactive import answer_epsilon
 
 FAILURE = 0.05
 CELLS = (

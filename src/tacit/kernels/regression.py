@@ -1,24 +1,21 @@
 """Private kernel regression with scikit-learn manners, over public landmarks."""
 
-from copy import copy
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from tacit.accounting.ledger import Ledger
-from tacit.data.encoded import learn
-from tacit.erm.defaults import Kind
-from tacit.erm.fitting import needed_budget
-from tacit.erm.loss import Array
-from tacit.erm.losses import HuberRegression
+from tacit.erm.losses.standard import HuberRegression
+from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
+from tacit.estimators.encoded import learn
+from tacit.estimators.parameters import needed_budget
 from tacit.kernels.estimator import KernelEstimator
-from tacit.kernels.fitting import Alpha, needed_kernel, read_records, read_targets
-from tacit.kernels.kernel import Kernel
-from tacit.kernels.released import METHODS, Method
-
-__all__ = ["PrivateKernelRegressor"]
+from tacit.kernels.fit.reading import Alpha, needed_kernel, read_records, read_targets
+from tacit.kernels.kernel.kernel import Kernel
+from tacit.kernels.released.model import METHODS, Method
+from tacit.numerics.arrays import Floats
 
 
 @final
@@ -27,7 +24,7 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
 
     Guarantee: the fitted model is (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: as `PrivateKernelClassifier`, with `target_range` (targets are clipped to it) in place of the classes.
-    Reference: tacit/kernels/semi_interactive.md.
+    Reference: tacit/kernels/released/semi_interactive.md.
 
     `loss` is "absolute" (Huber's, every method) or "squared" (methods "tddl", "matched" and "tdil"). The other
     parameters are those of `PrivateKernelClassifier`.
@@ -67,13 +64,9 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, charging the ledger once."""
-        fitted = copy(self)
-        learn(fitted, fitted._fit, X, y, "regression")
-        # One assignment: whatever interrupts a fit leaves what was there before, the model and its release.
-        self.__dict__ = fitted.__dict__
-        return self
+        return cast("Self", learn(self, X, y, "regression"))
 
-    def _fit(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in ("absolute", "squared") or (self.loss == "squared" and self.method in METHODS[:2]):
             raise InvalidParameter(
@@ -88,7 +81,7 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         self._keep(domain, found)
 
     @np.errstate(all="ignore")
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""
         scores = self._scores(X).ravel()
         middle, scale = self._range

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.accounting.events import Event
 from tacit.budget import Budget
@@ -13,10 +12,7 @@ from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.noise import Source
-
-__all__ = ["Deferred"]
-
-Floats = NDArray[np.float64]
+from tacit.numerics.arrays import Floats
 
 
 @final

@@ -10,20 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit import noise
 from tacit.accounting.events import BoundedRangeDpEvent, Event
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget
+from tacit.checks import exact_number, whole_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import (
-    Mechanism,
-    checked_sensitivity,
-    checked_whole,
-    numeric,
-    pure_part,
-    typed_below,
-)
+from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, numeric, pure_part, typed_below
 from tacit.mechanisms.reading import LARGEST, numbers
 from tacit.noise import Source
-
-__all__ = ["Exponential"]
 
 _SCORE_ERROR = Fraction(1, 2**36)
 
@@ -59,7 +51,7 @@ class Exponential(Mechanism[ArrayLike, int]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", pure_part(self.budget))
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
-        object.__setattr__(self, "candidates", checked_whole("candidates", self.candidates))
+        object.__setattr__(self, "candidates", whole_number("candidates", self.candidates))
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(numeric("weights", self.weights).ravel().tolist()))
             if len(self.weights) != self.candidates or min(self.weights) <= 0:

@@ -13,11 +13,10 @@ from tacit import noise
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.events import Event
 from tacit.budget import Budget
+from tacit.checks import checked_confidence
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, checked_confidence
+from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.noise import NEGLECTED, Integers, Source, gaussian_error, power_of_two_below
-
-__all__ = ["Gaussian", "Multipliers"]
 
 _LARGEST_SHIFT = 20.0
 _ROUNDING = 1 + 2.0**-45
@@ -74,7 +73,7 @@ class Multipliers:
 def _inside(budget: Budget, error: float) -> Budget:
     """Return the budget less what a relative error of all probabilities, and the neglected events, may cost."""
     delta = budget.exact_delta * (1 - _SPARE) / (1 + 2 * Fraction(error))
-    return Budget._amount(budget.exact_epsilon - 2 * Fraction(error), delta)
+    return Budget.amount(budget.exact_epsilon - 2 * Fraction(error), delta)
 
 
 @final

@@ -10,12 +10,11 @@ from dp_accounting.dp_event import LaplaceDpEvent
 
 from tacit import noise
 from tacit.accounting.events import Event
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget
+from tacit.checks import checked_confidence, exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, checked_confidence
+from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.noise import LAPLACE_ERROR, Integers, Source, power_of_two_below
-
-__all__ = ["Laplace", "laplace_units"]
 
 
 @final

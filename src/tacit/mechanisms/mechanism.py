@@ -10,22 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event
-from tacit.budget import Budget, exact_number, finite_number
+from tacit.budget import Budget
+from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.reading import add_exactly, numbers
 from tacit.noise import LARGEST_SCALE, Integers, Source, add_on_grid
-
-__all__ = [
-    "AdditiveNoise",
-    "Mechanism",
-    "checked_budget",
-    "checked_confidence",
-    "checked_sensitivity",
-    "checked_whole",
-    "numeric",
-    "pure_part",
-    "typed_below",
-]
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer", covariant=True)
@@ -145,7 +134,7 @@ def checked_budget(budget: Budget) -> Budget:
 
 def pure_part(budget: Budget) -> Budget:
     """Return the budget without its delta."""
-    pure = Budget._amount(checked_budget(budget).exact_epsilon, Fraction(0))
+    pure = Budget.amount(checked_budget(budget).exact_epsilon, Fraction(0))
     return checked_budget(pure)
 
 
@@ -158,23 +147,6 @@ def checked_sensitivity(sensitivity: float) -> float:
             "that replacing one record can change the value."
         )
     return number
-
-
-def checked_confidence(confidence: float) -> float:
-    """Return the confidence as a float strictly between 0 and 1."""
-    number = finite_number("confidence", confidence)
-    if not 0 < number < 1:
-        raise InvalidParameter(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    return number
-
-
-def checked_whole(what: str, number: int) -> int:
-    """Return a whole number from 1 to 2^32."""
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= 2**32:
-        raise InvalidParameter(
-            f"{what} must be a whole number from 1 to 2^32, got {type(number).__name__} that is not."
-        )
-    return int(number)
 
 
 def numeric(what: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -200,6 +172,6 @@ def typed_below(value: Fraction) -> float:
 
 def _checked_shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     listed = shape if isinstance(shape, tuple | list) else (shape,)
-    sizes = tuple(checked_whole("each size in shape", size) for size in listed)
-    checked_whole("the number of values", math.prod(sizes))
+    sizes = tuple(whole_number("each size in shape", size) for size in listed)
+    whole_number("the number of values", math.prod(sizes))
     return sizes

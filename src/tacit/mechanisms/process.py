@@ -8,20 +8,17 @@ from typing import Any, Protocol, final
 
 import numpy as np
 from dp_accounting.dp_event import GaussianDpEvent
-from numpy.typing import NDArray
 
 from tacit import noise
 from tacit.accounting.events import Event
-from tacit.budget import Budget, finite_number
+from tacit.budget import Budget
+from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Multipliers
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, checked_whole
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
 from tacit.mechanisms.triangle import Triangle, triangle_error
 from tacit.noise import Source, add_on_grid, power_of_two_below
-
-__all__ = ["Drawn", "GaussianProcess", "Path", "SecretFunction"]
-
-Array = NDArray[np.float64]
+from tacit.numerics.arrays import Floats
 
 _JITTER = 1e-6
 _FINEST = 2.0**-27
@@ -31,7 +28,7 @@ _UP = 1 + 2.0**-45
 class SecretFunction(Protocol):
     """z -> <w, phi(z)>, computed from records."""
 
-    def values(self, points: Any) -> Array:
+    def values(self, points: Any) -> Floats:
         """Return the value at every point."""
 
 
@@ -58,7 +55,7 @@ class GaussianProcess(Mechanism[SecretFunction, "Path"]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", checked_budget(self.budget))
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
-        object.__setattr__(self, "most", checked_whole("most", self.most))
+        object.__setattr__(self, "most", whole_number("most", self.most))
         for name in ("square", "kernel_error", "value_error", "reach"):
             object.__setattr__(self, name, finite_number(name, getattr(self, name)))
             if not 0 <= getattr(self, name) <= 1e150:
@@ -118,7 +115,7 @@ class GaussianProcess(Mechanism[SecretFunction, "Path"]):
             raise InvalidParameter("the values are not computed accurately enough to be released.")
         return sigma
 
-    def deviation(self, squares: Array) -> Array:
+    def deviation(self, squares: Floats) -> Floats:
         """Return the standard deviation of the noise at points with these K(z, z)."""
         return np.asarray(self.sigma * np.sqrt(squares + self.jitter))
 
@@ -143,7 +140,7 @@ class GaussianProcess(Mechanism[SecretFunction, "Path"]):
 class Drawn:
     """What one answer leaves behind: the row of the triangle, its normal number, and the answer."""
 
-    row: Array
+    row: Floats
     normal: float
     answer: float
 
@@ -153,7 +150,7 @@ class Path:
     """One sample path: what was answered, and what is needed to go on.
 
     There must be one path for one release: two copies that went on by themselves would answer alike points with
-    different noise. `tacit.kernels.session` keeps copies together.
+    different noise. `tacit.kernels.interactive.session` keeps copies together.
     """
 
     def __init__(self, law: GaussianProcess, function: SecretFunction | None, source: Source | None, mark: str) -> None:
@@ -177,7 +174,7 @@ class Path:
         self._normals.append(drawn.normal)
         self._answers.append(drawn.answer)
 
-    def draw(self, points: Any, cross: Array, corner: Array) -> list[Drawn]:
+    def draw(self, points: Any, cross: Floats, corner: Floats) -> list[Drawn]:
         """Answer new points, given K between them and all earlier points, and among themselves."""
         if self._function is None or self._source is None:
             raise InvalidParameter("this copy of the path holds no function: it can repeat answers only.")
@@ -188,7 +185,7 @@ class Path:
         with np.errstate(all="ignore"):
             return list(self._drawn(rows, np.clip(values, -self.law.reach, self.law.reach), self._source))
 
-    def _drawn(self, rows: list[Array], values: Array, source: Source) -> Iterator[Drawn]:
+    def _drawn(self, rows: list[Floats], values: Floats, source: Source) -> Iterator[Drawn]:
         normals = np.array([*self._normals, *np.zeros(len(rows))])
         for row, value in zip(rows, values, strict=True):
             place = len(row) - 1
@@ -198,7 +195,7 @@ class Path:
             normals[place] = float(integer[0]) * self.law.grid / (self.law.sigma * float(row[-1]))
             yield Drawn(row, float(normals[place]), float(add_on_grid(np.array([centre]), integer, self.law.grid)[0]))
 
-    def extrapolated(self, cross: Array, diagonal: Array) -> tuple[Array, Array]:
+    def extrapolated(self, cross: Floats, diagonal: Floats) -> tuple[Floats, Floats]:
         """Return what the answers so far say about other points, and what K(z, z) they leave unexplained.
 
         This is post-processing of answers: no record is touched.

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from tacit.errors import InvalidParameter
 from tacit.noise import Integers
 
-__all__ = ["LARGEST", "add_exactly", "exact", "in_units", "listed", "numbers"]
-
 LARGEST = sys.float_info.max
 """Numbers beyond this, on either side, are read as this."""
 

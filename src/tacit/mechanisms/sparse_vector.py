@@ -8,20 +8,13 @@ from typing import Any, NoReturn, final
 
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget, exact_number, finite_number
+from tacit.budget import Budget
+from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import (
-    Mechanism,
-    checked_sensitivity,
-    checked_whole,
-    pure_part,
-    typed_below,
-)
+from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, pure_part, typed_below
 from tacit.mechanisms.reading import exact, in_units, listed
 from tacit.noise import LARGEST_SCALE, Source, power_of_two_below
-
-__all__ = ["SparseVector"]
 
 
 @final
@@ -50,7 +43,7 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
         object.__setattr__(self, "budget", pure_part(self.budget))
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         object.__setattr__(self, "threshold", finite_number("threshold", self.threshold))
-        object.__setattr__(self, "hits", checked_whole("hits", self.hits))
+        object.__setattr__(self, "hits", whole_number("hits", self.hits))
         if max(self.units) > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.hits} hits. Ask for fewer.")
 

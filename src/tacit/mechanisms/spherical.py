@@ -8,12 +8,11 @@ from typing import final
 
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget, exact_number
+from tacit.budget import Budget
+from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, typed_below
 from tacit.noise import Integers, Source, power_of_two_below, spherical_error
-
-__all__ = ["SphericalLaplace"]
 
 
 @final

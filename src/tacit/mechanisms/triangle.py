@@ -7,14 +7,10 @@ import math
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from tacit.errors import InvalidParameter
-
-__all__ = ["Triangle", "triangle_error"]
-
-Array = NDArray[np.float64]
+from tacit.numerics.arrays import Floats
 
 _CHUNK = 256
 
@@ -33,10 +29,10 @@ class Triangle:
 
     def __init__(self, jitter: float) -> None:
         self._jitter = jitter
-        self._chunks: list[Array] = []
+        self._chunks: list[Floats] = []
         self.size = 0
 
-    def append(self, row: Array) -> None:
+    def append(self, row: Floats) -> None:
         """Add the next row, of one number more than there are rows."""
         place = self.size % _CHUNK
         if place == 0:
@@ -44,7 +40,7 @@ class Triangle:
         self._chunks[-1][place, : self.size + 1] = row
         self.size += 1
 
-    def solved(self, cross: Array) -> Array:
+    def solved(self, cross: Floats) -> Floats:
         """Return X with X M^T = cross, for K(z, z') of new points z and all old ones z'."""
         found = np.empty((len(cross), self.size))
         for number, chunk in enumerate(self._chunks):
@@ -55,7 +51,7 @@ class Triangle:
             found[:, start:stop] = solve_triangular(corner, right.T, lower=True, check_finite=False).T
         return found
 
-    def next_rows(self, cross: Array, corner: Array) -> list[Array]:
+    def next_rows(self, cross: Floats, corner: Floats) -> list[Floats]:
         """Return the rows of new points, given K between new and old points and among the new ones.
 
         In exact arithmetic a pivot is at least the jitter; one below half of it shows that K is no kernel, and the
@@ -74,7 +70,7 @@ class Triangle:
             new[place, place] = math.sqrt(max(pivot, self._jitter))
         return [np.append(old[place], new[place, : place + 1]) for place in range(len(rest))]
 
-    def whitened(self, values: Array) -> Array:
+    def whitened(self, values: Floats) -> Floats:
         """Return M^(-1) values."""
         found = np.empty(self.size)
         for number, chunk in enumerate(self._chunks):
@@ -85,7 +81,7 @@ class Triangle:
             found[start:stop] = solve_triangular(corner, right, lower=True, check_finite=False)
         return found
 
-    def residuals(self, cross: Array, diagonal: Array) -> Array:
+    def residuals(self, cross: Floats, diagonal: Floats) -> Floats:
         """Return how much of K(z, z) the old points leave unexplained, never below zero."""
         old = self.solved(cross)
         return np.asarray(np.maximum(diagonal - np.einsum("ij,ij->i", old, old), 0.0))

@@ -14,13 +14,11 @@ from typing import Any
 
 from scipy.special import rel_entr
 
-from tacit.budget import Budget, finite_number
+from tacit.budget import Budget
+from tacit.checks import checked_confidence, finite_number, whole_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import checked_confidence, checked_whole
-from tacit.queries.plan import Demand, checked_noise_rate, plan_for_budget
+from tacit.queries.oracle.plan import Demand, checked_noise_rate, plan_for_budget
 from tacit.sums.query import StatisticalQuery
-
-__all__ = ["conjunction_error", "records_for_conjunction", "records_for_queries"]
 
 _MOST_RECORDS = 2**32
 # Noise lives on a grid of at most a millionth of its scale, and sums are rounded to it.
@@ -46,7 +44,7 @@ def records_for_queries(
     Reference: sample_sizes.md, "Queries" (the lecture's Theorem 6 at an infinite epsilon, 7 at a finite one, 8 with a
     noise rate).
     """
-    count, wanted = checked_whole("queries", queries), _positive("tolerance", tolerance)
+    count, wanted = whole_number("queries", queries), _positive("tolerance", tolerance)
     budget = _budget(epsilon, delta)
     if adaptive and budget is not None and not budget.is_pure:
         raise InvalidParameter("adaptive queries are answered with Laplace noise: give delta=0.")
@@ -80,7 +78,7 @@ def records_for_conjunction(
     Assumes: labels are wrong independently at `noise_rate`, whatever the distribution of the features.
     Reference: sample_sizes.md, "Conjunctions" (the lecture's Theorem 5).
     """
-    literals = checked_whole("features", features) * (1 if monotone else 2)
+    literals = whole_number("features", features) * (1 if monotone else 2)
     limit, budget = checked_error(error), _budget(epsilon, delta)
     sure, rate = checked_confidence(confidence), checked_noise_rate(noise_rate)
     return _fewest(lambda n: _separates(n, literals, limit, sure, budget, rate))
@@ -105,7 +103,7 @@ def conjunction_error(
     Assumes: as `records_for_conjunction`.
     Reference: sample_sizes.md, "Conjunctions".
     """
-    count, literals = checked_whole("n", n), checked_whole("features", features) * (1 if monotone else 2)
+    count, literals = whole_number("n", n), whole_number("features", features) * (1 if monotone else 2)
     sure, rate, budget = checked_confidence(confidence), checked_noise_rate(noise_rate), _budget(epsilon, delta)
     low, high = 0.0 if asked is None else checked_error(asked), 1.0
     if asked is not None and _separates(count, literals, low, sure, budget, rate):

@@ -14,10 +14,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.budget import finite_number
+from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
-
-__all__ = ["KINDS", "Histogram", "Query", "RowSums", "SecondMoments", "StatisticalQuery"]
 
 Function = Callable[[Any], Any]
 

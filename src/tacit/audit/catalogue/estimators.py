@@ -15,12 +15,10 @@ from tacit.audit.search import Found, held_pairs, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
 from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
-from tacit.erm.defaults import Kind
 from tacit.erm.general import PrivateERM
+from tacit.erm.perturbations.defaults import Kind
 from tacit.erm.regression import PrivateLinearRegression, Way
 from tacit.errors import InvalidParameter
-
-__all__ = ["ESTIMATORS", "logistic_search"]
 
 _PLAYS = 1_200
 _CLASSES = [-1.0, 1.0]

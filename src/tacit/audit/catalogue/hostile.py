@@ -22,8 +22,6 @@ from tacit.audit.fingerprint import Fingerprint
 from tacit.budget import Budget
 from tacit.queries import StatisticalOracle, StatisticalQuery
 
-__all__ = ["HOSTILE", "HOSTILE_CASES", "Ask", "asking"]
-
 Ask = Callable[[Any], Any]
 """What a query computes from the columns of one record, or tries to."""
 

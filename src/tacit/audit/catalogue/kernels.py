@@ -10,12 +10,10 @@ from scipy.stats import laplace, nbinom
 from tacit.accounting.analytic import gaussian_delta
 from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
-from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, PrivateKernelClassifier, PrivateKernelRegressor
-from tacit.kernels.pinp import Pinp
-
-__all__ = ["KERNELS"]
+from tacit.kernels.interactive.pinp import Pinp
+from tacit.numerics.arrays import Floats
 
 _PLAYS = 1_000
 _ROW = np.array([[1.0]])
@@ -39,7 +37,7 @@ def process(question: Question) -> Case:
             kernel, claim.epsilon, claim.delta, loss="hinge", alpha=1.0, data_norm=1.0, classes=_CLASSES
         ).fit(*data)
 
-    def answers(data: Any) -> Array:
+    def answers(data: Any) -> Floats:
         predictor = fitted(data)
         return np.array([predictor.answer(point[None]).values[0] for point in points])
 
@@ -53,7 +51,7 @@ def process(question: Question) -> Case:
     return Case(name, claim, answers, _UP, _DOWN, (ratio, LowBits(tuple(mean), tuple(-mean))), _PLAYS, exact)
 
 
-def _log_normal(rest: Array, inverse: Array) -> Array:
+def _log_normal(rest: Floats, inverse: Floats) -> Floats:
     return np.asarray(-np.einsum("ij,jk,ik->i", rest, inverse, rest) / 2)
 
 
@@ -73,12 +71,12 @@ def pinp(question: Question) -> Case:
     threshold = float(fitted(_UP).answer(_ROW).error[0]) / 1.25
     scale = threshold / (4 * math.log(2 / 0.999))
 
-    def log_chance(label: float) -> Callable[[Array], Array]:
+    def log_chance(label: float) -> Callable[[Floats], Floats]:
         """Return the log-likelihood of a transcript up to its first update, the only one that there is."""
         values = label * points[:, 0]
         silent = laplace.cdf(threshold - values, scale=scale) - laplace.cdf(-threshold - values, scale=scale)
 
-        def likelihood(answers: Array) -> Array:
+        def likelihood(answers: Floats) -> Floats:
             updated = answers != 0
             first = np.where(updated.any(axis=1), updated.argmax(axis=1), len(values))
             before = np.concatenate([[0.0], np.cumsum(np.log(silent))])[first]
@@ -88,7 +86,7 @@ def pinp(question: Question) -> Case:
 
         return likelihood
 
-    def transcript(data: Any) -> Array:
+    def transcript(data: Any) -> Floats:
         return fitted(data).answer(points).values
 
     attack = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
@@ -125,7 +123,7 @@ def classifier(way: Literal["landmarks", "fourier", "tddl", "matched", "tdil", "
         question.refuse(name, "perturbation")
         claim = question.with_delta(_DELTA) if way in ("matched", "ball") else question.claim
 
-        def weights(data: Any) -> Array:
+        def weights(data: Any) -> Floats:
             model = PrivateKernelClassifier(
                 kernel, claim.epsilon, claim.delta, landmarks=landmarks, method="tdil" if way == "ball" else way,
                 rounds=3 if way == "ball" else 1, loss="logistic" if smooth else "hinge",
@@ -145,7 +143,7 @@ def regressor(question: Question) -> Case:
     question.refuse(name, "perturbation")
     claim = question.claim
 
-    def weights(data: Any) -> Array:
+    def weights(data: Any) -> Floats:
         model = PrivateKernelRegressor(
             RBF(1.0), claim.epsilon, claim.delta, target_range=(-1.0, 1.0), landmarks=np.array([[1.0]]), data_norm=1.0
         )

@@ -9,12 +9,10 @@ import numpy as np
 from tacit.accounting.analytic import gaussian_delta
 from tacit.audit.attacks import Attack, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
-from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
+from tacit.numerics.arrays import Floats
 from tacit.release import release
-
-__all__ = ["MECHANISMS"]
 
 _PLAYS = 8_000
 _QUERIES = 8
@@ -26,13 +24,13 @@ def _released(mechanism: Mechanism[Any, Any], statistic: Callable[[Any], Any]) -
     return lambda data: release(mechanism, statistic(data), label="audit")
 
 
-def _table(first: Array, second: Array) -> LikelihoodRatio:
+def _table(first: Floats, second: Floats) -> LikelihoodRatio:
     """Return the likelihood ratio of answers that are indices, given their chances."""
     logs = np.log(first), np.log(second)
     return LikelihoodRatio(lambda x: logs[0][x[:, 0].astype(int)], lambda x: logs[1][x[:, 0].astype(int)])
 
 
-def _finite(first: Array, second: Array, epsilon: float, where: str) -> Exact:
+def _finite(first: Floats, second: Floats, epsilon: float, where: str) -> Exact:
     """Return what the chances of finitely many answers say."""
     odds = math.exp(epsilon)
     delta = max(np.maximum(first - odds * second, 0).sum(), np.maximum(second - odds * first, 0).sum())
@@ -88,7 +86,7 @@ def exponential(question: Question) -> Case:
     claim = question.pure("Exponential")
     mechanism = Exponential.for_budget(claim, candidates=_CANDIDATES)
 
-    def scores(data: Any) -> Array:
+    def scores(data: Any) -> Floats:
         return np.asarray(np.where(np.arange(_CANDIDATES) == 0, data[0], 1 - data[0]))
 
     chances = [np.exp(mechanism.rate * scores([record])) for record in (1.0, 0.0)]
@@ -105,7 +103,7 @@ def sparse_vector(question: Question) -> Case:
     mechanism = SparseVector.for_budget(claim, threshold=0.5)
     noises = tuple(units * mechanism.grid for units in mechanism.units)
 
-    def queries(data: Any) -> Array:
+    def queries(data: Any) -> Floats:
         return np.append(np.full(_QUERIES - 1, data[0]), 1 - data[0])
 
     first, second = (_hit_chances(queries([record]), 0.5, *noises) for record in (0.0, 1.0))
@@ -119,7 +117,7 @@ def sparse_vector(question: Question) -> Case:
     return Case("SparseVector", claim, first_hit, [0.0], [1.0], (attack,), _PLAYS, exact)
 
 
-def _hit_chances(queries: Array, threshold: float, of_threshold: float, of_query: float) -> Array:
+def _hit_chances(queries: Floats, threshold: float, of_threshold: float, of_query: float) -> Floats:
     """Return the chance that each query is the first above, and that none is, integrated over the threshold's noise."""
     noise = np.linspace(-40, 40, 80_001) * of_threshold
     weight = np.exp(-np.abs(noise) / of_threshold)

@@ -15,11 +15,9 @@ from tacit.audit.report import Exact
 from tacit.audit.search import Found, Pair, largest_loss, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import PointwiseLoss
-from tacit.erm.defaults import perturbation_for
-from tacit.erm.perturbation import ObjectivePerturbation, Perturbation
-from tacit.erm.setting import Setting
-
-__all__ = ["Linear", "ridge_for", "with_found"]
+from tacit.erm.perturbations.defaults import perturbation_for
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, Perturbation
+from tacit.erm.perturbations.setting import Setting
 
 _SETS = 8
 

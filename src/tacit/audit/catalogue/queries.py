@@ -7,10 +7,8 @@ import numpy as np
 
 from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
-from tacit.audit.outputs import Array
+from tacit.numerics.arrays import Floats
 from tacit.queries import StatisticalOracle, StatisticalQuery
-
-__all__ = ["QUERIES"]
 
 _PLAYS = 3_000
 _FAR = 1e6
@@ -23,7 +21,7 @@ def oracle(question: Question) -> Case:
     question.refuse(name, "n_lambda", "perturbation")
     queries = [StatisticalQuery(lambda t: t["x0"]), StatisticalQuery(lambda t: 1 - t["x0"])]
 
-    def answers(values: Any) -> Array:
+    def answers(values: Any) -> Floats:
         records = values[:, None], np.ones(len(values))
         asked = StatisticalOracle(records, bounds=(0.0, 1.0)).ask_all(
             queries, epsilon=question.epsilon, delta=question.claim.delta
@@ -38,7 +36,7 @@ def oracle(question: Question) -> Case:
     return Case(name, question.claim, answers, first, second, (attack, LowBits(below, above)), _PLAYS)
 
 
-def _distance(answers: Array, means: tuple[float, float]) -> Array:
+def _distance(answers: Floats, means: tuple[float, float]) -> Floats:
     return np.asarray(np.abs(answers - np.array(means)).sum(axis=1))
 
 

@@ -8,17 +8,15 @@ import numpy as np
 from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import Additive, grid_laplace, laplace_exact, textbook_laplace, textbook_spherical
-from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
-
-__all__ = ["float_noise", "laplace_deviation", "lecture_least_squares", "shared_noise", "unregularised_intercept"]
+from tacit.numerics.arrays import Floats
 
 
 def _ratio(scale: float, first: float, second: float) -> LikelihoodRatio:
     return LikelihoodRatio(lambda x: -np.abs(x[:, 0] - first) / scale, lambda x: -np.abs(x[:, 0] - second) / scale)
 
 
-def _total(data: Any) -> Array:
+def _total(data: Any) -> Floats:
     return np.array([float(np.sum(data))])
 
 
@@ -58,7 +56,7 @@ def lecture_least_squares(question: Question) -> Case:
     count = 20
     scale = 4 / count / claim.epsilon
 
-    def solution(data: Any) -> Array:
+    def solution(data: Any) -> Floats:
         rows, targets = data
         return np.array([np.clip(np.dot(rows, targets) / np.dot(rows, rows), -1, 1)])
 
@@ -80,7 +78,7 @@ def unregularised_intercept(question: Question) -> Case:
     claim = question.pure(name)
     scale = 2 * math.sqrt(2) / question.ridge(30.0) / claim.epsilon
 
-    def fitted(data: Any) -> Array:
+    def fitted(data: Any) -> Floats:
         positive = np.sum(data[1] > 0)
         return np.array([0.0, math.log(positive / (len(data[1]) - positive))])
 
@@ -105,7 +103,7 @@ def shared_noise(question: Question) -> Case:
     claim = question.pure(name)
     scale = 2 / (claim.epsilon / 3)
 
-    def hinge_solutions(data: Any) -> Array:
+    def hinge_solutions(data: Any) -> Floats:
         # One record x = 1 with lambda = 1: each class's solution is +1 if the label is that class, else -1.
         return np.where(np.arange(3) == data[1][0], 1.0, -1.0)
 

@@ -10,11 +10,9 @@ import numpy as np
 from tacit import noise
 from tacit.audit.case import Case, Question
 from tacit.audit.game import Batch
-from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.noise import source_for, uniform
-
-__all__ = ["Additive", "Exhibit", "grid_laplace", "laplace_exact", "textbook_laplace", "textbook_spherical"]
+from tacit.numerics.arrays import Floats
 
 
 @final
@@ -32,19 +30,19 @@ class Exhibit:
     build: Callable[[Question], Case]
 
 
-def grid_laplace(scale: float, count: int) -> Array:
+def grid_laplace(scale: float, count: int) -> Floats:
     """Draw Laplace noise on a power-of-two grid, so that nothing but the exhibit's own mistake can be caught."""
     grid = noise.power_of_two_below(scale) * 2.0**-30
     return noise.laplace(source_for(None), round(scale / grid), count).astype(np.float64) * grid
 
 
-def textbook_laplace(scale: float, count: int) -> Array:
+def textbook_laplace(scale: float, count: int) -> Floats:
     """Draw Laplace noise the textbook way, in doubles: what nobody should add to a secret."""
     draw = uniform(source_for(None), count) - 0.5
     return np.asarray(-scale * np.sign(draw) * np.log1p(-2 * np.abs(draw)))
 
 
-def textbook_spherical(scale: float, count: int) -> Array:
+def textbook_spherical(scale: float, count: int) -> Floats:
     """Draw vectors in the plane with density proportional to exp(-|noise| / scale), in doubles."""
     source = source_for(None)
     norm = -scale * np.log1p(-uniform(source, 2 * count)).reshape(2, count).sum(axis=0)
@@ -57,10 +55,10 @@ def textbook_spherical(scale: float, count: int) -> Array:
 class Additive(Batch):
     """A statistic of the data plus noise; `draw(count)` has one row for each answer."""
 
-    statistic: Callable[[Any], Array]
-    draw: Callable[[int], Array]
+    statistic: Callable[[Any], Floats]
+    draw: Callable[[int], Floats]
 
-    def many(self, data: Any, count: int) -> Array:
+    def many(self, data: Any, count: int) -> Floats:
         """Return the statistic plus noise, so many times."""
         return np.asarray(self.statistic(data) + self.draw(count))
 

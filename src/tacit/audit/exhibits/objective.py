@@ -12,13 +12,11 @@ from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import grid_laplace
 from tacit.audit.game import Batch
 from tacit.audit.laws import LOGISTIC, Records, SphericalNoise, Tilted
-from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.audit.search import Pair, largest_loss
 from tacit.budget import Budget
 from tacit.noise import power_of_two_below
-
-__all__ = ["nips2008", "nips2008_law", "sharp_bound", "wrong_norm", "wrong_norm_law"]
+from tacit.numerics.arrays import Floats
 
 
 def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> Tilted:
@@ -32,7 +30,7 @@ def sharp_bound(epsilon: float, ridge: float, norm: float = 1.0) -> float:
     Guarantee: max over p in [0, 1] of (epsilon/2)(1 + p) + log(1 + p (1 - p) R^2/(n lambda)); it is epsilon exactly
     from n lambda = 2R^2/epsilon on.
     Assumes: the logistic loss, replace-one neighbours, rows of norm R at most.
-    Reference: tacit/erm/perturbation.md.
+    Reference: tacit/erm/perturbations/perturbation.md.
     """
     shares = np.linspace(0, 1, 1_000_001)
     return float(np.max(epsilon / 2 * (1 + shares) + np.log1p(norm**2 / ridge * shares * (1 - shares))))
@@ -86,7 +84,7 @@ class OneDimensional(Batch):
     ridge: float
     scale: float
 
-    def many(self, data: Any, count: int) -> Array:
+    def many(self, data: Any, count: int) -> Floats:
         """Return so many minimisers, by bisection."""
         pulls = (data[0][:, 0] * data[1])[:, None]
         tilt = grid_laplace(self.scale, count)

@@ -10,11 +10,9 @@ from tacit.audit.attacks import LikelihoodRatio
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import grid_laplace
 from tacit.audit.game import Batch
-from tacit.audit.outputs import Array
 from tacit.audit.report import Exact
 from tacit.noise import source_for, uniform
-
-__all__ = ["TdilRound", "sparse_vector", "tdil", "tdil_exponent"]
+from tacit.numerics.arrays import Floats
 
 _QUERIES, _THRESHOLD = 10, 1.0
 
@@ -26,7 +24,7 @@ class _NoThresholdNoise(Batch):
 
     scale: float
 
-    def many(self, data: Any, count: int) -> Array:
+    def many(self, data: Any, count: int) -> Floats:
         """Return so many indices; every query's value is the one record."""
         noisy = float(data[0]) + grid_laplace(self.scale, count * _QUERIES).reshape(count, _QUERIES)
         above = np.column_stack([noisy >= _THRESHOLD, np.ones(count, dtype=bool)])
@@ -43,7 +41,7 @@ def sparse_vector(question: Question) -> Case:
     claim = question.pure(name)
     scale = 2 / claim.epsilon
 
-    def log_chances(value: float) -> Array:
+    def log_chances(value: float) -> Floats:
         below = 1 - math.exp(-(_THRESHOLD - value) / scale) / 2
         hits = np.arange(_QUERIES) * math.log(below) + math.log1p(-below)
         return np.append(hits, _QUERIES * math.log(below))
@@ -81,14 +79,14 @@ class TdilRound(Batch):
         rows, targets = data
         return self.exponent * abs(float(np.dot(rows, targets))) / (len(rows) * self.ridge)
 
-    def many(self, data: Any, count: int) -> Array:
+    def many(self, data: Any, count: int) -> Floats:
         """Return so many points, by inverting the cdf of |z|."""
         source, tilt = source_for(None), self.tilt(data)
         share = uniform(source, count)
         size = np.log1p(share * np.expm1(tilt)) / tilt if tilt else share
         return np.where(uniform(source, count) < 0.5, size, -size)[:, None]
 
-    def log_density(self, data: Any, points: Array) -> Array:
+    def log_density(self, data: Any, points: Floats) -> Floats:
         """Return the exact log density."""
         tilt = self.tilt(data)
         constant = math.log(tilt / math.expm1(tilt)) if tilt else 0.0

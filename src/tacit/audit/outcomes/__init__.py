@@ -11,7 +11,8 @@ outcome     one play, start to end
 """
 
 from tacit.audit.outcomes import arrays, objects, plain, tables  # noqa: F401 (they register what they can look at)
-from tacit.audit.outcomes.outcome import NotPrivate, Outcome, as_numbers, observe, seen
+from tacit.audit.outcomes.outcome import Outcome, as_numbers, observe, seen
 from tacit.audit.outcomes.patience import Patience
+from tacit.audit.outcomes.trace import NotPrivate
 
 __all__ = ["NotPrivate", "Outcome", "Patience", "as_numbers", "observe", "seen"]

@@ -7,8 +7,6 @@ import numpy as np
 from tacit.audit.outcomes.plain import LOW, WHOLE, text
 from tacit.audit.outcomes.trace import Trace, look, looks_at
 
-__all__ = ["numbers"]
-
 
 @looks_at(np.generic)
 def _scalar(thing: Any, trace: Trace, path: str) -> None:

@@ -13,8 +13,6 @@ from typing import Any, TextIO, final
 from tacit.audit.outcomes.plain import text
 from tacit.audit.outcomes.trace import Trace, look, type_name
 
-__all__ = ["Heard", "listening"]
-
 _MOST = 20
 
 

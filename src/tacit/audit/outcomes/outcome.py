@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from tacit.audit.outcomes.hearing import Heard, listening
 from tacit.audit.outcomes.patience import Alarm, Hung
-from tacit.audit.outcomes.trace import NotPrivate, Trace, look
+from tacit.audit.outcomes.trace import Trace, look
 from tacit.release import Release
-
-__all__ = ["NotPrivate", "Outcome", "as_numbers", "observe", "seen"]
 
 
 @final

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, final
 
-from tacit.budget import finite_number
+from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
-
-__all__ = ["Alarm", "Hung", "Patience"]
 
 
 class Hung(BaseException):

@@ -16,8 +16,6 @@ import numpy as np
 
 from tacit.audit.outcomes.trace import Trace, look, looks_at, type_name
 
-__all__ = ["LOW", "WHOLE", "text"]
-
 WHOLE = 2**53
 """Up to here every whole number is a double."""
 

@@ -5,8 +5,6 @@ from typing import Any
 from tacit.audit.outcomes.plain import text
 from tacit.audit.outcomes.trace import Looker, Trace, look
 
-__all__ = ["table_looker"]
-
 
 def table_looker(kind: type) -> Looker | None:
     """Return what looks into tables of this type, by the library that it comes from."""

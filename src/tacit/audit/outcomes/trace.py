@@ -12,8 +12,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Looker", "NotPrivate", "Trace", "look", "looks_at", "type_name"]
-
 _LONGEST = 120
 _DEEPEST = 40
 _PLAIN = (int, float, complex, str, bytes, list, tuple, set, frozenset, dict, np.ndarray)

@@ -7,8 +7,6 @@ from typing import Any
 from tacit.data.sources.table import BLOCK
 from tacit.data.stored import Stored, StoredKind
 
-__all__ = ["arrow_blocks", "stored_types"]
-
 _KINDS: Mapping[str, StoredKind] = {
     "BOOLEAN": "truth", "TINYINT": "whole", "SMALLINT": "whole", "INTEGER": "whole", "BIGINT": "whole",
     "UTINYINT": "whole", "USMALLINT": "whole", "UINTEGER": "whole", "UBIGINT": "whole", "FLOAT": "real",

@@ -19,8 +19,6 @@ from tacit.data.sources.sql import SQLTable
 from tacit.data.stored import Stored
 from tacit.errors import InvalidParameter
 
-__all__ = ["FileTable", "is_file_name", "listed", "stored_in"]
-
 _PARQUET = (".parquet", ".pq")
 _LINES = {".csv": ",", ".tsv": "\t"}
 _LONGEST_LINE = 16 * 2**20

@@ -13,8 +13,6 @@ from tacit.errors import InvalidParameter
 if TYPE_CHECKING:
     from tacit.data.records import Records
 
-__all__ = ["HeldTable"]
-
 
 @final
 class HeldTable(Table):

@@ -13,8 +13,6 @@ from tacit.data.stored import Stored, StoredKind
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
-__all__ = ["DuckDBTable", "PostgreSQLTable", "PostgreSQLView", "SparkTable", "described", "from_ibis", "from_spark"]
-
 _POSTGRESQL: Mapping[int, tuple[StoredKind, str]] = {
     16: ("truth", "boolean"), 20: ("whole", "bigint"), 21: ("whole", "smallint"), 23: ("whole", "integer"),
     700: ("real", "real"), 701: ("real", "double precision"), 1700: ("decimal", "numeric"), 25: ("text", "text"),

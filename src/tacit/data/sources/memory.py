@@ -12,8 +12,6 @@ from tacit.data.stored import Stored, check_declared
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 
-__all__ = ["MemoryTable"]
-
 
 @final
 class MemoryTable(Table):

@@ -16,8 +16,6 @@ from tacit.data.stored import Stored
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
-__all__ = ["open_table", "stored_columns"]
-
 
 def open_table(source: Any, schema: Schema, name: str | None) -> Table:
     """Open a source behind the cleaning step of a schema."""

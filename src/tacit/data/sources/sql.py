@@ -14,8 +14,6 @@ from tacit.data.sources.table import Block, Table
 from tacit.data.stored import Stored, check_declared
 from tacit.errors import InvalidParameter, QueryFailed
 
-__all__ = ["SQLTable"]
-
 INDEX = "tacit_index"
 # Connections that a fork brought along: they belong to the parent, and closing them here would disturb it.
 _INHERITED: list[Any] = []

@@ -8,8 +8,6 @@ from tacit.data.frames import Cells
 from tacit.data.stored import Stored
 from tacit.errors import InvalidParameter
 
-__all__ = ["read_sqlite"]
-
 
 def read_sqlite(address: str, table: str) -> Cells:
     """Read all columns of a table; whatever type was declared for a column, a cell may be of any."""

@@ -10,8 +10,6 @@ from tacit.data.parts import Slice
 from tacit.data.stored import Stored
 from tacit.data.values import AnyArray
 
-__all__ = ["BLOCK", "Block", "Table"]
-
 Block = Mapping[str, AnyArray]
 """Some records, cleaned: an array for each column, all of the same length."""
 

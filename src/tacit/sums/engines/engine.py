@@ -16,8 +16,6 @@ from tacit.sums.language.names import stands_for
 from tacit.sums.language.replay import replayed
 from tacit.sums.query import KINDS, Query
 
-__all__ = ["Engine", "Part", "Prepared", "steps_for"]
-
 
 @final
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from typing import Any, final
 
 from tacit.sums.engines.engine import steps_for
 
-__all__ = ["TINY", "TOGETHER", "Grid", "factor_steps", "rounded", "row_shift"]
-
 TINY = 1e-140
 """What is nearer to 0 counts as 0 before it is squared: no engine may fail over it."""
 

@@ -5,17 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.columns import SMALLEST, Number
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
+from tacit.numerics.arrays import Floats
 from tacit.sums.engines.memory import MemoryEngine
-
-__all__ = ["Matrix", "engine_of_arrays"]
-
-Floats = NDArray[np.float64]
 
 
 @final

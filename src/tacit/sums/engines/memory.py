@@ -11,6 +11,7 @@ from scipy import sparse
 
 from tacit.data.columns import Column
 from tacit.data.sources.table import Block
+from tacit.numerics.arrays import Floats
 from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
 from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, rounded, row_shift
 from tacit.sums.language import Expression
@@ -18,9 +19,6 @@ from tacit.sums.language.evaluate import evaluate
 from tacit.sums.language.names import stands_for
 from tacit.sums.query import Histogram, RowSums, SecondMoments, StatisticalQuery
 
-__all__ = ["Cells", "Columns", "MemoryEngine"]
-
-Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 16_384
 
 

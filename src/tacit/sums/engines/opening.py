@@ -18,8 +18,6 @@ from tacit.sums.engines.matrix import engine_of_arrays
 from tacit.sums.engines.memory import Columns, MemoryEngine
 from tacit.sums.query import checked_range
 
-__all__ = ["engine_for", "records_of_arrays"]
-
 _NO_LABELS = (-1, 1)
 
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.data.dialects import Dialect
 from tacit.data.parts import scattered_sql
 from tacit.data.records import Records
 from tacit.data.sources.sql import SQLTable
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
 from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
 from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, row_shift
 from tacit.sums.language import Expression
@@ -19,9 +19,6 @@ from tacit.sums.language.names import stands_for
 from tacit.sums.language.sql import Printed
 from tacit.sums.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
 
-__all__ = ["SQLEngine"]
-
-Floats = NDArray[np.float64]
 _SUMS_AT_ONCE = 500
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from tacit.data.columns import SMALLEST
 from tacit.sums.language.expression import Expression, inner_first
 
-__all__ = ["evaluate"]
-
 
 def evaluate(roots: Sequence[Expression], cells: Callable[[str], Any]) -> list[Any]:
     """Return the values of expressions for every record, given the cleaned cells of each column by its name."""

@@ -15,18 +15,6 @@ import numpy as np
 from tacit.data.columns import LARGEST, SMALLEST, day_number
 from tacit.errors import InvalidParameter
 
-__all__ = [
-    "MOST_OPERATIONS",
-    "Expression",
-    "choose",
-    "constant",
-    "inner_first",
-    "is_one_of",
-    "refuse",
-    "truth",
-    "written",
-]
-
 Kind = Literal["number", "truth", "level"]
 MOST_OPERATIONS = 20_000
 _LEAST_PRODUCT = 1e-290

@@ -9,8 +9,6 @@ from tacit.data.stored import nearest_name
 from tacit.errors import InvalidParameter
 from tacit.sums.language.expression import Expression
 
-__all__ = ["Names"]
-
 
 @final
 class Names:

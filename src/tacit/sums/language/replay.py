@@ -12,8 +12,6 @@ from tacit.sums.language.calendar import floor, quotient
 from tacit.sums.language.expression import Expression, choose, constant, inner_first, member, number, refuse, truth
 from tacit.sums.language.names import Names
 
-__all__ = ["replayed"]
-
 
 def replayed(expression: Expression, table: Names) -> Expression:
     """Return the expression with the same operations, over the columns that a table declares."""

@@ -9,8 +9,6 @@ from tacit.data.dialects import Dialect
 from tacit.errors import InvalidParameter
 from tacit.sums.language.expression import Expression, inner_first
 
-__all__ = ["Printed"]
-
 _TRIVIAL = ("column", "constant", "truth")
 # Their value is written several times: nested ones would grow without bounds unless it had a name.
 _REPEATING = ("clip", "snap")

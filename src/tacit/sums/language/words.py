@@ -7,8 +7,6 @@ import numpy as np
 from tacit.sums.language.calendar import month, weekday, year
 from tacit.sums.language.expression import Expression, inner_first
 
-__all__ = ["in_words"]
-
 _LONGEST = 200
 _SIGNS = {"+": "+", "-": "-", "*": "*", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "==", "same": "=="}
 _SIGNS |= {"and": "&", "or": "|"}

@@ -1,0 +1,1 @@
+"""Losses: what they declare, and those that are proved."""

@@ -1,0 +1,158 @@
+"""Noisy gradient descent: every gradient is released with Gaussian noise, and the rest is post-processing."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from dp_accounting.dp_event import GaussianDpEvent
+
+from tacit import noise
+from tacit.accounting.events import Event
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.erm.losses.clipped_softmax import ClippedSoftmax
+from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.standard import Logistic
+from tacit.erm.perturbations.perturbation import Perturbation
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.solver.objective import Objective
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.gaussian import Multipliers
+from tacit.noise import Source, add_on_grid
+from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.exact import Point
+
+_ROWS_PER_BLOCK = 4096
+_MOST_STEPS = 10**5
+
+
+@final
+@dataclass(frozen=True)
+class GradientPerturbation(Perturbation):
+    """Accelerated gradient descent on noisy full gradients; the answer is the mean of the later iterates.
+
+    Guarantee: the coefficient is (epsilon, delta)-private with delta > 0.
+    Assumes: a convex, smooth loss with its constants; replace-one neighbours.
+    Reference: perturbation.md, "Gradients": all steps together lose what one Gaussian release loses.
+    """
+
+    budget: Budget
+    setting: Setting
+    asked: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
+        if self.budget.is_pure:
+            raise InvalidParameter("gradient perturbation needs delta > 0. Use perturbation='objective' for delta = 0.")
+        self.setting.require_bounded()
+        if math.isinf(self.setting.loss.smoothness):
+            raise InvalidParameter(
+                f"gradient perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not."
+            )
+        if self.steps > _MOST_STEPS:
+            raise InvalidParameter(
+                f"alpha={self.alpha:g} would take {self.steps} passes over the data. Use a larger alpha, or 'auto'."
+            )
+        _ = self.multipliers
+
+    @property
+    def alpha(self) -> float:
+        """The ridge asked for."""
+        return self.asked
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss whose gradients are asked for: of the softmax loss, clipped ones."""
+        loss = self.setting.loss
+        return ClippedSoftmax(loss) if isinstance(loss, Softmax) else loss
+
+    @property
+    def slope(self) -> float:
+        """A bound on the norm of one record's gradient."""
+        return self.loss.lipschitz * self.setting.norm
+
+    @property
+    def steepness(self) -> float:
+        """A bound on the second derivative of the objective."""
+        return self.setting.loss.smoothness * self.setting.norm**2 + self.alpha
+
+    @property
+    def steps(self) -> int:
+        """How many gradients are asked for: what acceleration needs to reach the ridge's precision."""
+        return math.ceil(2 / math.sqrt(self.alpha / self.steepness))
+
+    @cached_property
+    def multipliers(self) -> Multipliers:
+        """Noise over sensitivity of all gradients together, and of each."""
+        return Multipliers.for_budget(self.budget, math.prod(self.setting.shape), self.steps)
+
+    @property
+    def event(self) -> Event:
+        """One Gaussian release for all steps."""
+        return GaussianDpEvent(self.multipliers.promised)
+
+    @property
+    def prediction_noise(self) -> float:
+        """The noise in a score of a row of full norm where the records do not speak."""
+        total = 2 * self.slope * self.multipliers.drawn / math.sqrt(self.steps)
+        return self.setting.norm * total / (self.setting.count * self.alpha)
+
+    def randomise(self, value: Objective, source: Source) -> Floats:
+        """Return the mean of the later half of the iterates."""
+        asked = value.with_loss(self.loss)
+        step, ratio = 1 / self.steepness, math.sqrt(self.alpha / self.steepness)
+        momentum = (1 - ratio) / (1 + ratio)
+        blocks = value.rows.blocks(value.loss.outputs, _ROWS_PER_BLOCK)
+        here = before = total = np.zeros(self.setting.shape)
+        late = self.steps - self.steps // 2
+        with value.threads() as workers:
+            for number in range(self.steps):
+                ahead = here + momentum * (here - before)
+                exact = asked.gradients(workers, Point(ahead), blocks)
+                before, here = here, ahead - step * self._noisy(exact, ahead, source)
+                total = total + here / late if number >= self.steps - late else total
+        return total
+
+    def _noisy(self, gradient: Floats, point: Floats, source: Source) -> Floats:
+        grid, units = self.multipliers.law(self.sensitivity(float(np.linalg.norm(point)) * (1 + 1e-12)), gradient.size)
+        drawn = noise.gaussian(source, units, gradient.size).reshape(gradient.shape)
+        return add_on_grid(gradient, drawn, grid)
+
+    def sensitivity(self, size: float) -> float:
+        """Bound how far a replacement moves the computed mean gradient at a public point of this norm."""
+        diameter = 2 * self.slope
+        if isinstance(self.setting.loss, Logistic):
+            diameter = gradient_diameter(size, self.setting.norm, self.setting.loss.anchor)
+        return (diameter / self.setting.count + 2 * self._rounding(size)) * (1 + 2.0**-45)
+
+    def _rounding(self, size: float) -> float:
+        """Bound the rounding error of a computed mean gradient by public quantities (tacit.erm.solver.rounding)."""
+        loss, norm, unit = self.loss, self.setting.norm, 1.01 * UNIT_ROUNDOFF
+        reach, steepest = norm * size, norm * loss.steepest(norm * size)
+        score = loss.smoothness * (self.setting.dimension + 4) * unit * (reach + loss.offset_bound)
+        rest = (_ROWS_PER_BLOCK + 16) * unit * steepest + 8 * unit * self.alpha * size
+        return 1.01 * (norm * (score + loss.rounding(reach)) + rest) + 1e-290
+
+
+def gradient_diameter(size: float, norm: float, anchor: float = 0.0) -> float:
+    """Return how far apart two records' logistic gradients can be at a coefficient of norm `size`.
+
+    This is norm * max over theta of 2 sin(theta) sig(anchor + k cos(theta)), k = size * norm: from `norm` at zero,
+    without an anchor, to twice that far out. The maximum is where cos(theta) = k sin(theta)^2 sig(-anchor -
+    k cos(theta)), one side of which falls and the other rises.
+    """
+    k = size * norm
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        cosine, sine = math.cos(middle), math.sin(middle)
+        rising = cosine > k * sine**2 * _sigmoid(-anchor - k * cosine)
+        low, high = (middle, high) if rising else (low, middle)
+    return norm * 2 * math.sin(high) * _sigmoid(anchor + k * math.cos(low)) * (1 + 1e-12)
+
+
+def _sigmoid(t: float) -> float:
+    return 1 / (1 + math.exp(-t)) if t > -700 else 0.0

@@ -1,0 +1,127 @@
+"""Private least squares by sufficient statistics: release X'X and X'y once, solve afterwards for free."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from tacit.accounting.events import Event
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.erm.rows.rows import Rows
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.gaussian import Gaussian
+from tacit.mechanisms.mechanism import AdditiveNoise, Mechanism, checked_budget
+from tacit.mechanisms.spherical import SphericalLaplace
+from tacit.noise import Source
+from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.threads import threads
+
+_ROWS_PER_BLOCK = 4096
+_LARGEST_DIMENSION = 20_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Noisy X'X and X'y, and how far off X'X typically is in operator norm."""
+
+    gram: Floats
+    moment: Floats
+    error: float
+
+    def solve(self, ridge: float) -> Floats:
+        """Return the coefficient of the noisy problem.
+
+        The ridge is raised until the smallest noisy eigenvalue is at least the typical error: below that,
+        the noise would decide. It is chosen from noisy numbers, so it costs nothing.
+        """
+        values, vectors = np.linalg.eigh(self.gram)
+        ridge = max(ridge, self.error - float(values[0]))
+        return np.asarray(vectors @ ((vectors.T @ self.moment) / (values + ridge)))
+
+
+@final
+@dataclass(frozen=True)
+class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
+    """One noisy release of the sufficient statistics of least squares.
+
+    Guarantee: the statistics, and all that is computed from them, are (epsilon, delta)-private, pure when delta is 0.
+    Assumes: rows are clipped to `norm` and targets to [-1, 1]; replace-one neighbours; n is public.
+    Reference: least_squares.md: the joint L2 sensitivity of (X'X / norm^2, X'y / norm) is 3/sqrt(2).
+    """
+
+    budget: Budget
+    count: int
+    dimension: int
+    norm: float
+
+    def __post_init__(self) -> None:
+        checked_budget(self.budget)
+        object.__setattr__(self, "norm", finite_number("norm", self.norm))
+        if self.dimension > _LARGEST_DIMENSION:
+            raise InvalidParameter(
+                f"{self.dimension} features are too many for sufficient statistics. Use perturbation='output'."
+            )
+        _ = self.law
+
+    @cached_property
+    def law(self) -> AdditiveNoise:
+        """The noise on the statistics as one vector."""
+        sensitivity = 3 / math.sqrt(2) + 2 * self._rounding
+        size = self.dimension * (self.dimension + 1) // 2 + self.dimension
+        if self.budget.is_pure:
+            return SphericalLaplace.for_budget(self.budget, sensitivity, size)
+        return Gaussian.for_budget(self.budget, sensitivity, size)
+
+    @property
+    def _rounding(self) -> float:
+        """Bound the rounding error of the computed statistics: n products of norm at most 1, twice."""
+        return 2.02 * (_ROWS_PER_BLOCK + 32) * UNIT_ROUNDOFF * self.count
+
+    @property
+    def event(self) -> Event:
+        """The event of the noise."""
+        return self.law.event
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is assumed to be public."""
+        return f"{self.dimension} features", f"row norm {self.norm:g}"
+
+    def check(self, value: tuple[Rows, Floats]) -> tuple[Rows, Floats]:
+        """Return the rows and targets if they are what was calibrated for."""
+        rows, targets = value
+        if (rows.count, rows.dimension, rows.norm) != (self.count, self.dimension, self.norm):
+            raise InvalidParameter("the rows are not those that the release was calibrated for.")
+        if targets.shape != (self.count,) or not np.all(np.abs(targets) <= 1):
+            raise InvalidParameter("targets must be one number in [-1, 1] for each row.")
+        return value
+
+    def randomise(self, value: tuple[Rows, Floats], source: Source) -> Statistics:
+        """Return the noisy statistics."""
+        rows, targets = value
+        exact = _joint_sums(rows, targets)
+        upper = np.triu_indices(self.dimension)
+        # Off-diagonal entries count twice in the norm of a symmetric matrix.
+        weight = np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
+        flat = np.concatenate([exact[:-1][upper] / self.norm**2 * weight, exact[-1] / self.norm])
+        noisy = np.asarray(self.law.randomise(flat, source))
+        gram = np.zeros((self.dimension, self.dimension))
+        gram[upper] = noisy[: weight.size] / weight * self.norm**2
+        gram = gram + np.triu(gram, 1).T
+        error = self.law.standard_deviation * self.norm**2 * math.sqrt(2 * self.dimension)
+        return Statistics(gram, noisy[weight.size :] * self.norm, error)
+
+
+def _joint_sums(rows: Rows, targets: Floats) -> Floats:
+    """Return X'X with X'y as one more row."""
+
+    def work(bounds: tuple[int, int]) -> Floats:
+        block, part = rows.block(bounds), targets[slice(*bounds)]
+        return np.vstack([block.gram(np.ones(part.size)), block.pull(part[:, None])])
+
+    with threads(rows.matrix.entries * rows.dimension) as workers:
+        return workers.sum(work, rows.blocks(1, _ROWS_PER_BLOCK))

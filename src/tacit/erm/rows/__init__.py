@@ -1,0 +1,1 @@
+"""Clipped rows, in blocks, dense or sparse."""

@@ -1,0 +1,250 @@
+"""Dense and sparse matrices behind the few products that a linear model needs.
+
+Other number types than doubles are converted part by part, never as a whole; sparse rows are never made
+dense.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
+from tacit.numerics.exact import Point, long_product, long_sum, two_sum
+
+
+class Matrix(ABC):
+    """Rows of numbers, dense or sparse."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """How many numbers are stored."""
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """The largest number of stored numbers in a row."""
+
+    @abstractmethod
+    def every(self, step: int) -> Self:
+        """Return every step-th row."""
+
+    @abstractmethod
+    def take(self, indices: NDArray[np.intp]) -> Self:
+        """Return a copy of the rows at the indices, as doubles."""
+
+    @abstractmethod
+    def part(self, start: int, stop: int) -> Self:
+        """Return the rows from start to stop, as doubles."""
+
+    @abstractmethod
+    def square_lengths(self) -> Floats:
+        """Return the squared norm of every row."""
+
+    @abstractmethod
+    def times(self, coefficients: Floats) -> Floats:
+        """Return X W^T for coefficients W of shape (models, columns)."""
+
+    @abstractmethod
+    def pull(self, slopes: Floats) -> Floats:
+        """Return G^T X for slopes G of shape (rows, models)."""
+
+    @abstractmethod
+    def gram(self, weights: Floats) -> Floats:
+        """Return X^T diag(weights) X for nonnegative weights."""
+
+    @abstractmethod
+    def outer(self) -> Floats:
+        """Return X X^T."""
+
+    @abstractmethod
+    def squares(self, weights: Floats) -> Floats:
+        """Return the diagonal of X^T diag(weights) X."""
+
+    @abstractmethod
+    def long_times(self, models: Point) -> tuple[Floats, Floats]:
+        """Return X W^T, computed with twice the digits, as the sum of two arrays."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DenseMatrix(Matrix):
+    """A two-dimensional array."""
+
+    array: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        rows, columns = self.array.shape
+        return rows, columns
+
+    @property
+    def entries(self) -> int:
+        """Every number is stored."""
+        return int(self.array.size)
+
+    @property
+    def longest(self) -> int:
+        """Every row has all columns."""
+        return int(self.array.shape[1])
+
+    def every(self, step: int) -> Self:
+        """Return a view of every step-th row."""
+        return type(self)(self.array[::step])
+
+    def take(self, indices: NDArray[np.intp]) -> Self:
+        """Return a copy of the rows at the indices."""
+        return type(self)(np.asarray(self.array[indices], dtype=np.float64))
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the rows from start to stop, a view when they are doubles already."""
+        return type(self)(np.asarray(self.array[start:stop], dtype=np.float64))
+
+    def square_lengths(self) -> Floats:
+        """Return the squared norm of every row."""
+        return np.asarray(np.einsum("ij,ij->i", self.array, self.array))
+
+    def times(self, coefficients: Floats) -> Floats:
+        """Return X W^T."""
+        return np.asarray(self.array @ coefficients.T)
+
+    def pull(self, slopes: Floats) -> Floats:
+        """Return G^T X."""
+        return np.asarray((self.array.T @ slopes).T)
+
+    def gram(self, weights: Floats) -> Floats:
+        """Return X^T diag(weights) X as a symmetric rank-k update."""
+        kept = np.flatnonzero(weights)
+        if 2 * len(kept) < len(weights):
+            root = self.array[kept] * np.sqrt(weights[kept])[:, None]
+        else:
+            root = self.array * np.sqrt(weights)[:, None]
+        return np.asarray(root.T @ root)
+
+    def outer(self) -> Floats:
+        """Return X X^T."""
+        return np.asarray(self.array @ self.array.T)
+
+    def squares(self, weights: Floats) -> Floats:
+        """Return the diagonal of X^T diag(weights) X."""
+        return np.asarray(weights @ np.square(self.array))
+
+    def long_times(self, models: Point) -> tuple[Floats, Floats]:
+        """Add the products of a row in pairs, pairs of pairs and so on, keeping what each sum loses."""
+        columns = [long_sum(*long_product(self.array, model)) for model in models.each()]
+        high, low = zip(*columns, strict=True)
+        return np.column_stack(high), np.column_stack(low)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SparseMatrix(Matrix):
+    """A matrix in compressed sparse rows."""
+
+    array: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        rows, columns = self.array.shape
+        return rows, columns
+
+    @property
+    def entries(self) -> int:
+        """The numbers that are stored, explicit zeros included."""
+        return int(self.array.nnz)
+
+    @cached_property
+    def longest(self) -> int:
+        """The fullest row."""
+        return int(np.diff(self.array.indptr).max())
+
+    def every(self, step: int) -> Self:
+        """Return a copy of every step-th row."""
+        return type(self)(self.array[::step])
+
+    def take(self, indices: NDArray[np.intp]) -> Self:
+        """Return a copy of the rows at the indices."""
+        return type(self)(self.array[indices].astype(np.float64))
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the rows from start to stop, sharing the memory of doubles."""
+        first, last = self.array.indptr[start], self.array.indptr[stop]
+        numbers = np.asarray(self.array.data[first:last], dtype=np.float64)
+        pointers = self.array.indptr[start : stop + 1] - first
+        shape = (stop - start, self.array.shape[1])
+        return type(self)(sp.csr_array((numbers, self.array.indices[first:last], pointers), shape=shape))
+
+    def square_lengths(self) -> Floats:
+        """Return the squared norm of every row."""
+        return np.asarray(self.array.power(2).sum(axis=1), dtype=np.float64).ravel()
+
+    def times(self, coefficients: Floats) -> Floats:
+        """Return X W^T."""
+        return np.asarray(self.array @ coefficients.T)
+
+    def pull(self, slopes: Floats) -> Floats:
+        """Return G^T X."""
+        return np.asarray((self.array.T @ slopes).T)
+
+    def gram(self, weights: Floats) -> Floats:
+        """Return X^T diag(weights) X, whose rows and columns are features, not records."""
+        return np.asarray((self.array.T @ (sp.diags_array(weights) @ self.array)).toarray())
+
+    def outer(self) -> Floats:
+        """Return X X^T."""
+        return np.asarray((self.array @ self.array.T).toarray())
+
+    def squares(self, weights: Floats) -> Floats:
+        """Return the diagonal of X^T diag(weights) X."""
+        return np.asarray(self.array.power(2).T @ weights)
+
+    def long_times(self, models: Point) -> tuple[Floats, Floats]:
+        """Add the first product of every row, then the second of every row that has one, and so on."""
+        counts = np.diff(self.array.indptr)
+        order = np.argsort(-counts, kind="stable")
+        starts, counts = self.array.indptr[order], counts[order]
+        high = np.zeros((len(counts), len(models.high)))
+        low = np.zeros_like(high)
+        for place in range(int(counts[0])):
+            rows = order[: np.searchsorted(-counts, -place)]
+            where = starts[: len(rows)] + place
+            features = self.array.indices[where]
+            product, rest = long_product(self.array.data[where][:, None], models.part(features).turned())
+            high[rows], lost = two_sum(high[rows], product)
+            low[rows] += lost + rest
+        return high, low
+
+
+def as_matrix(data: object) -> Matrix:
+    """Wrap an array or a sparse matrix of real numbers; refuse anything else."""
+    if sp.issparse(data):
+        rows = sp.csr_array(data)
+        if not rows.has_canonical_format:
+            # Repeated entries would break the bound on row norms, which squares what is stored.
+            rows = rows.copy()
+            rows.sum_duplicates()
+        matrix: Matrix = SparseMatrix(rows)
+        kind = rows.dtype.kind
+    else:
+        array = np.asarray(data)
+        if array.ndim != 2:
+            raise InvalidParameter(f"X must have two dimensions, rows and features; got {array.ndim}.")
+        matrix, kind = DenseMatrix(array), array.dtype.kind
+    if kind not in "fiub":
+        raise InvalidParameter(f"X must hold real numbers, got numbers of kind {kind!r}.")
+    if 0 in matrix.shape:
+        raise InvalidParameter(f"X must have at least one row and one feature, got shape {matrix.shape}.")
+    return matrix

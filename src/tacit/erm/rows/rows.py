@@ -1,0 +1,137 @@
+"""The rows of a linear model, clipped and with an intercept, without a copy of the data.
+
+Row i stands for [scale_i x_i, constant]: clipping is a factor for each row, the intercept a constant that
+every row ends with. Both are applied on the fly, so that a million rows need no second matrix.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import finite_number
+from tacit.erm.rows.block import Block
+from tacit.erm.rows.matrix import Matrix, SparseMatrix, as_matrix
+from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.threads import Bounds, threads
+
+_CACHE_ENTRIES = 2**18
+_LARGEST = 1e150
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The design matrix with rows [scale_i x_i, constant].
+
+    Build it with `Rows.clipped` (every row is brought into a ball of public radius) or `Rows.measured`.
+    `norm` bounds the norm of every row, the constant included, in exact arithmetic.
+    """
+
+    matrix: Matrix
+    scale: Floats | None
+    constant: float | None
+    norm: float
+
+    @classmethod
+    def clipped(cls, data: object, norm: float, constant: float | None = None) -> Self:
+        """Scale rows that are longer than `norm` down to it; end every row with `constant` if given."""
+        norm = finite_number("norm", norm)
+        constant = None if constant is None else finite_number("constant", constant)
+        if not 0 < norm < _LARGEST:
+            raise InvalidParameter(f"norm must be a positive finite number, got {norm!r}.")
+        matrix = as_matrix(data)
+        lengths = _lengths(matrix)
+        scale = None
+        if float(lengths.max()) > norm:
+            # The last factor keeps the exact product within `norm` although the quotient is rounded.
+            scale = (norm / np.maximum(lengths, norm)) * (1.0 - 4 * UNIT_ROUNDOFF)
+            scale[lengths <= norm] = 1.0
+        return cls(matrix, scale, constant, _joint_norm(norm, constant))
+
+    @classmethod
+    def measured(cls, data: object, constant: float | None = None, scale: object = None) -> Self:
+        """Take rows as they are (times `scale` when given) and measure the longest."""
+        constant = None if constant is None else finite_number("constant", constant)
+        matrix = as_matrix(data)
+        lengths = _lengths(matrix)
+        if scale is None:
+            return cls(matrix, None, constant, _joint_norm(float(lengths.max()), constant))
+        factors = np.ascontiguousarray(np.asarray(scale), dtype=np.float64)
+        if factors.shape != lengths.shape or not np.all(np.isfinite(factors)):
+            raise InvalidParameter("scale must hold one finite factor for each row.")
+        longest = float((lengths * np.abs(factors)).max()) * (1.0 + 4 * UNIT_ROUNDOFF)
+        return cls(matrix, factors, constant, _joint_norm(longest, constant))
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.matrix.shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """How many coefficients a score has, the intercept's included."""
+        return self.matrix.shape[1] + (self.constant is not None)
+
+    @property
+    def longest(self) -> int:
+        """The largest number of terms in a score."""
+        return self.matrix.longest + (self.constant is not None)
+
+    def every(self, step: int) -> Self:
+        """Return every step-th row; dense rows share their memory."""
+        scale = None if self.scale is None else self.scale[::step]
+        return type(self)(self.matrix.every(step), scale, self.constant, self.norm)
+
+    def take(self, indices: NDArray[np.intp]) -> Block:
+        """Return the rows at the indices, as a copy."""
+        scale = None if self.scale is None else self.scale[indices]
+        return Block(self.matrix.take(indices), scale, self.constant)
+
+    def blocks(self, columns: int, most: float = math.inf) -> list[Bounds]:
+        """Cut the rows into blocks of at most `most` rows that fit a cache beside their scores."""
+        return _cut(self.matrix, columns, most)
+
+    def block(self, bounds: Bounds) -> Block:
+        """Return the rows within the bounds."""
+        start, stop = bounds
+        scale = None if self.scale is None else self.scale[start:stop]
+        return Block(self.matrix.part(start, stop), scale, self.constant)
+
+
+def _cut(matrix: Matrix, columns: int, most: float = math.inf) -> list[Bounds]:
+    """Cut a matrix into blocks of rows."""
+    # A sparse block's sums are as wide as all features, so it pays to have fewer of them.
+    room = 8 * _CACHE_ENTRIES if isinstance(matrix, SparseMatrix) else _CACHE_ENTRIES
+    rows = matrix.shape[0]
+    fitting = max(256.0, room / (matrix.entries / rows + 2 * columns))
+    size = max(1, int(min(most, fitting, rows)))
+    return [(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+
+def _lengths(matrix: Matrix) -> Floats:
+    """Return an upper bound on the norm of every row; refuse numbers that are not finite."""
+    with threads(matrix.entries) as workers:
+        parts = workers.each(lambda bounds: matrix.part(*bounds).square_lengths(), _cut(matrix, 1))
+    squares = np.concatenate(parts)
+    if not np.all(squares < _LARGEST**2):
+        raise InvalidParameter(
+            f"X must hold finite numbers below {_LARGEST:g} in size; it has NaN, infinity or larger ones."
+        )
+    # Squares below the smallest double vanish: the last term stands for them. The width, not the fullest row: how a
+    # record is clipped must depend on no other.
+    width = matrix.shape[1]
+    relative = 1.0 + (width + 8) * UNIT_ROUNDOFF
+    return np.asarray(np.sqrt(squares) * relative + 1e-150 * math.sqrt(width))
+
+
+def _joint_norm(norm: float, constant: float | None) -> float:
+    """Bound the norm of a row that ends with the constant."""
+    if constant is None:
+        return norm
+    if not 0 < abs(constant) < _LARGEST:
+        raise InvalidParameter(f"constant must be a finite number other than 0, got {constant!r}.")
+    return math.hypot(norm, constant) * (1.0 + 4 * UNIT_ROUNDOFF)

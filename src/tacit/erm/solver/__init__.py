@@ -1,0 +1,1 @@
+"""Certified minimisers of a regularised risk."""

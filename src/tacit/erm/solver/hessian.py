@@ -1,0 +1,71 @@
+"""Hessians of an objective without its ridge, whole or in part, as sums over blocks of rows.
+
+The Hessian of a joint loss has a block of its own for every pair of outputs. Its diagonal blocks weigh
+rows by p (1 - p), the others by -p p', where p and p' are the probabilities of the two classes.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tacit.erm.losses.softmax import Softmax
+from tacit.erm.rows.block import Block
+from tacit.erm.solver.objective import Objective
+from tacit.numerics.arrays import Floats
+from tacit.numerics.exact import Point
+from tacit.numerics.threads import Bounds, Threads
+
+Weigh = Callable[[Bounds], tuple[Block, Floats]]
+"""Returns the rows within bounds and the second derivatives in their scores."""
+
+
+def row_weights(objective: Objective, point: Point) -> Weigh:
+    """Weigh rows by the second derivatives of the loss at a point."""
+    models = point.reshaped(-1, objective.rows.dimension)
+
+    def weigh(bounds: Bounds) -> tuple[Block, Floats]:
+        block, targets = objective.rows.block(bounds), objective.targets[slice(*bounds)]
+        shifted = block.scores(models, objective.loss.offset(targets))
+        return block, objective.loss.curvatures(shifted, targets)
+
+    return weigh
+
+
+def mean_hessian(objective: Objective, workers: Threads, weigh: Weigh) -> Floats:
+    """Return the mean of the Hessian's diagonal blocks, one for each output, of shape (dim, dim)."""
+
+    def work(bounds: Bounds) -> Floats:
+        block, weights = weigh(bounds)
+        return block.gram(weights.mean(axis=1))
+
+    return workers.sum(work, objective.rows.blocks(objective.loss.outputs)) / objective.rows.count
+
+
+def hessian_diagonal(objective: Objective, workers: Threads, weigh: Weigh) -> Floats:
+    """Return the diagonal of the Hessian, of shape (size,)."""
+
+    def work(bounds: Bounds) -> Floats:
+        block, weights = weigh(bounds)
+        return np.concatenate([block.squares(column) for column in weights.T])
+
+    return workers.sum(work, objective.rows.blocks(objective.loss.outputs)) / objective.rows.count
+
+
+def softmax_hessian(objective: Objective, workers: Threads, point: Point) -> Floats:
+    """Return the whole Hessian of a joint loss, of shape (size, size)."""
+    loss, dimension = objective.loss, objective.rows.dimension
+    assert isinstance(loss, Softmax)
+    models = point.reshaped(-1, dimension)
+
+    def work(bounds: Bounds) -> Floats:
+        block = objective.rows.block(bounds)
+        chances = loss.probabilities(block.scores(models))
+        total = np.empty((loss.classes, dimension, loss.classes, dimension))
+        for one in range(loss.classes):
+            total[one, :, one, :] = block.gram(chances[:, one] * (1.0 - chances[:, one]))
+            for other in range(one):
+                cross = -block.gram(chances[:, one] * chances[:, other])
+                total[one, :, other, :] = total[other, :, one, :] = cross
+        return total.reshape(objective.size, objective.size)
+
+    return workers.sum(work, objective.rows.blocks(loss.classes)) / objective.rows.count

@@ -1,0 +1,129 @@
+"""Regularised empirical risk: J(w) = mean loss + (alpha/2)|w|^2 + b.w/n over clipped rows."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import finite_number
+from tacit.erm.losses.loss import Loss
+from tacit.erm.rows.rows import Rows
+from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
+from tacit.numerics.exact import Point
+from tacit.numerics.threads import Bounds, Threads, threads
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The function J(w) = (1/n) sum_i loss_i(w) + (alpha/2)|w|^2 + b.w/n.
+
+    `linear` is b (None for zero). A coefficient has `shape` (dimension,), or (classes, dimension) for a joint
+    loss; the intercept, when the rows have a constant, is its last entry.
+    """
+
+    rows: Rows
+    targets: NDArray[np.generic]
+    loss: Loss
+    alpha: float
+    linear: Floats | None = None
+
+    def __post_init__(self) -> None:
+        prepared = self.loss.prepare(self.targets)
+        if prepared.shape != (self.rows.count,):
+            raise InvalidParameter(
+                f"There must be one target for each of {self.rows.count} rows, got shape {prepared.shape}."
+            )
+        object.__setattr__(self, "targets", prepared)
+        object.__setattr__(self, "alpha", finite_number("alpha", self.alpha))
+        if not self.alpha > 0:
+            raise InvalidParameter(f"alpha must be a positive finite number, got {self.alpha!r}.")
+        if self.linear is not None:
+            object.__setattr__(self, "linear", self.checked(self.linear))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of a coefficient."""
+        if self.loss.outputs == 1:
+            return (self.rows.dimension,)
+        return (self.loss.outputs, self.rows.dimension)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a coefficient has."""
+        return self.loss.outputs * self.rows.dimension
+
+    def with_linear(self, linear: Floats | None) -> Self:
+        """Return the same objective with another linear term b."""
+        return replace(self, linear=linear)
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the same objective with another loss."""
+        return replace(self, loss=loss)
+
+    def every(self, step: int) -> Self:
+        """Return the objective over every step-th record: a sample's mean for the mean, the rest alike."""
+        part = self.rows.every(step)
+        linear = None if self.linear is None else self.linear * (part.count / self.rows.count)
+        return replace(self, rows=part, targets=self.targets[::step], linear=linear)
+
+    def checked(self, coefficient: object) -> Floats:
+        """Return a coefficient as doubles; refuse wrong shapes and numbers that are not finite."""
+        array = np.ascontiguousarray(np.asarray(coefficient), dtype=np.float64)
+        if array.shape != self.shape or not np.all(np.isfinite(array)):
+            raise InvalidParameter(f"A coefficient must hold finite numbers in the shape {self.shape}.")
+        return array
+
+    def value(self, coefficient: Floats) -> float:
+        """Return J at a coefficient."""
+        w = self.checked(coefficient)
+        models = Point(w.reshape(-1, self.rows.dimension))
+
+        def work(bounds: Bounds) -> Floats:
+            targets = self.targets[slice(*bounds)]
+            scores = self.rows.block(bounds).scores(models, self.loss.offset(targets))
+            return np.asarray(self.loss.values(scores, targets).sum())
+
+        with self.threads() as workers:
+            mean = float(workers.sum(work, self.rows.blocks(self.loss.outputs))) / self.rows.count
+        tilt = 0.0 if self.linear is None else float(np.vdot(self.linear, w)) / self.rows.count
+        return mean + 0.5 * self.alpha * float(np.vdot(w, w)) + tilt
+
+    def gradient(self, coefficient: Floats) -> Floats:
+        """Return the gradient of J at a coefficient."""
+        w = self.checked(coefficient)
+        with self.threads() as workers:
+            return self.gradients(workers, Point(w), self.rows.blocks(self.loss.outputs))
+
+    def threads(self, models: int = 1) -> AbstractContextManager[Threads]:
+        """Gather the threads for passes over these rows with so many models at a time."""
+        # A Hessian of this size is factored, too, which counts for about so many entries.
+        return threads(self.rows.matrix.entries * self.loss.outputs * models + 32 * min(self.size, 1_500) ** 2)
+
+    def gradients(self, workers: Threads, stack: Point, blocks: list[Bounds], accurate: bool = False) -> Floats:
+        """Return the gradients at a stack of coefficients, in one pass: scores, slopes and sums by block.
+
+        With `accurate` the scores are computed with twice the digits. Only a pointwise loss takes more than
+        one coefficient at a time.
+        """
+        models = stack.reshaped(-1, self.rows.dimension)
+
+        def work(bounds: Bounds) -> Floats:
+            block, targets = self.rows.block(bounds), self.targets[slice(*bounds)]
+            score = block.accurate_scores if accurate else block.scores
+            return block.pull(self.loss.slopes(score(models, self.loss.offset(targets)), targets))
+
+        mean = workers.sum(work, blocks).reshape(stack.high.shape) / self.rows.count
+        return self.regularised(mean, stack)
+
+    def regularised(self, mean: Floats, stack: Point) -> Floats:
+        """Add the gradients of the ridge and of the linear term to mean slopes."""
+        total = mean + self.alpha * stack.high
+        if stack.low is not None:
+            total += self.alpha * stack.low
+        if self.linear is not None:
+            total += self.linear / self.rows.count
+        return np.asarray(total)

@@ -1,0 +1,162 @@
+"""Hessians to solve with: whole, one block for all classes, or only the diagonal, as memory allows.
+
+J has the Hessian alpha I + (1/n) sum_i weight_i x_i x_i^T, weights being second derivatives of the loss.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from tacit.erm.rows.block import Block
+from tacit.erm.solver.hessian import Weigh, hessian_diagonal, mean_hessian, row_weights, softmax_hessian
+from tacit.erm.solver.objective import Objective
+from tacit.numerics.arrays import Floats
+from tacit.numerics.exact import Point
+from tacit.numerics.threads import Threads
+
+_LARGEST_MATRIX = 1_500
+_FEWEST_ROWS = 4_096
+
+
+class Preconditioner(ABC):
+    """An approximate Hessian that can be solved with."""
+
+    @property
+    @abstractmethod
+    def whole(self) -> bool:
+        """Whether it is a whole Hessian rather than a part of one."""
+
+    @abstractmethod
+    def solve(self, stack: Floats) -> Floats:
+        """Return the inverse times each row of the stack."""
+
+
+def build_preconditioner(
+    objective: Objective, workers: Threads, point: Point, weigh: Weigh | None = None
+) -> Preconditioner:
+    """Return the Hessian at a point, or as much of it as is worth its memory.
+
+    `weigh` replaces the second derivatives of the loss.
+    """
+    if objective.loss.outputs > 1:
+        return _for_classes(objective, workers, point)
+    weigh = weigh or row_weights(objective, point)
+    if objective.rows.dimension <= _LARGEST_MATRIX:
+        return _Factored(_Inverse.of(mean_hessian(objective, workers, weigh), objective.alpha))
+    through = _ThroughRecords.build(objective, workers, weigh)
+    return through or _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+
+
+def _for_classes(objective: Objective, workers: Threads, point: Point) -> Preconditioner:
+    """Return the whole Hessian of a joint loss, one block for all classes, or the diagonal."""
+    dimension = objective.rows.dimension
+    if objective.size <= _LARGEST_MATRIX:
+        return _Factored(_Inverse.of(softmax_hessian(objective, workers, point), objective.alpha))
+    if dimension > _LARGEST_MATRIX:
+        weigh = row_weights(objective, point)
+        return _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+    # One block for all classes is rough anyway, so a sample of the rows is enough for it.
+    sample = objective.every(max(1, objective.rows.count // max(_FEWEST_ROWS, 16 * dimension)))
+    block = mean_hessian(sample, workers, row_weights(sample, point))
+    return _Factored(_Inverse.of(block, objective.alpha), copies=objective.loss.outputs)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Inverse:
+    """The inverse of alpha I + A for a positive semidefinite A that was computed with rounding errors."""
+
+    factor: Floats
+    spectrum: Floats | None
+
+    @classmethod
+    def of(cls, matrix: Floats, alpha: float) -> Self:
+        """Factor alpha I + A; should alpha drown in A's rounding errors, by its eigenvectors."""
+        shifted = matrix + alpha * np.eye(len(matrix))
+        try:
+            return cls(cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)[0], None)
+        except LinAlgError:
+            values, vectors = eigh(matrix, check_finite=False)
+            noise = 4 * np.finfo(float).eps * len(matrix) * max(values[-1], 0.0)
+            return cls(vectors, np.where(values > noise, values, 0.0) + alpha)
+
+    def solve(self, stack: Floats) -> Floats:
+        """Return the inverse times each row of the stack."""
+        if self.spectrum is None:
+            return np.asarray(cho_solve((self.factor, True), stack.T, check_finite=False).T)
+        return np.asarray(((stack @ self.factor) / self.spectrum) @ self.factor.T)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Factored(Preconditioner):
+    """The whole Hessian, or one block that stands for those of several classes."""
+
+    block: _Inverse
+    copies: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether the block stands for itself only."""
+        return self.copies == 1
+
+    def solve(self, stack: Floats) -> Floats:
+        """Solve with the block for each class's part of the coefficients."""
+        return self.block.solve(stack.reshape(len(stack) * self.copies, -1)).reshape(stack.shape)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _ThroughRecords(Preconditioner):
+    """The whole Hessian when fewer records than features count: a matrix over records is inverted.
+
+    (alpha I + U^T U)^-1 = (I - U^T (alpha I + U U^T)^-1 U) / alpha, U the records times sqrt(weight/n).
+    """
+
+    records: Block
+    roots: Floats
+    inverse: _Inverse
+    alpha: float
+
+    @classmethod
+    def build(cls, objective: Objective, workers: Threads, weigh: Weigh) -> Self | None:
+        """Collect the records that count; None when there are too many."""
+        blocks = objective.rows.blocks(1)
+        weights = np.concatenate(workers.each(lambda bounds: weigh(bounds)[1][:, 0], blocks))
+        counting = np.flatnonzero(weights)
+        if len(counting) > _LARGEST_MATRIX:
+            return None
+        roots = np.sqrt(weights[counting] / objective.rows.count)
+        records = objective.rows.take(counting)
+        return cls(records, roots, _Inverse.of(records.outer(roots), objective.alpha), objective.alpha)
+
+    @property
+    def whole(self) -> bool:
+        """It is the whole Hessian, in disguise."""
+        return True
+
+    def solve(self, stack: Floats) -> Floats:
+        """Apply the identity above to each row of the stack."""
+        column = self.roots[:, None]
+        scores = self.inverse.solve((column * self.records.scores(Point(stack))).T).T
+        return np.asarray((stack - self.records.pull(column * scores)) / self.alpha)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Diagonal(Preconditioner):
+    """The diagonal of the Hessian."""
+
+    diagonal: Floats
+
+    @property
+    def whole(self) -> bool:
+        """A diagonal is only a part."""
+        return False
+
+    def solve(self, stack: Floats) -> Floats:
+        """Divide by the diagonal."""
+        return np.asarray(stack / self.diagonal)

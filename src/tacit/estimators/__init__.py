@@ -1,0 +1,1 @@
+"""What every estimator shares: parameters, budgets, tables, classes, fitted attributes."""

@@ -1,0 +1,70 @@
+"""The classes of a classifier: declared, or those that occur; and which one each record has."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.data.labels import checked_classes, column, label, places
+from tacit.data.levels import Levelled
+from tacit.data.records import Records
+from tacit.errors import InvalidParameter
+
+
+def check_told(classes: object, X: object) -> None:
+    """Refuse classes told beside `Records` that leave out a level of the target: whether one has it is theirs alone."""
+    if classes is None or not isinstance(X, Records) or X.schema.target is None:
+        return
+    target = X.schema.columns[X.schema.target]
+    if isinstance(target, Levelled) and np.any(places(list(target.classes), checked_classes(classes)) < 0):
+        raise InvalidParameter(
+            "classes must hold every level that the schema declares for the target, as texts. Leave classes out: "
+            "records bring theirs; or declare a schema with fewer levels, and the rest counts as unknown."
+        )
+
+
+def known_classes(
+    declared: ArrayLike | None, labels: object, most: float = np.inf
+) -> tuple[NDArray[Any], NDArray[np.intp], str]:
+    """Return the sorted classes, the index of every label among them, and what was assumed.
+
+    Each label is looked up by itself. One that is not among declared classes is refused without being named.
+    """
+    cells = column(labels)
+    if declared is None:
+        classes = _occurring(cells)
+        assumed = "the set of labels in y"
+    else:
+        classes = checked_classes(declared)
+        assumed = f"{len(classes)} declared classes"
+    if len(classes) > most:
+        raise InvalidParameter(
+            f"Only binary classification is supported by this loss, got {len(classes)} classes. "
+            "Use PrivateLogisticRegression or the logistic PrivateKernelClassifier, which are joint over classes."
+        )
+    indices = places(cells, classes)
+    if np.any(indices < 0):
+        raise InvalidParameter("y holds a label that is not among the declared classes. Declare all that can occur.")
+    return classes, indices, assumed
+
+
+def _occurring(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes that occur, which the caller takes to be public."""
+    seen = {label(cell) for cell in (np.unique(labels) if labels.dtype.kind in "biufU" else labels).tolist()}
+    if None in seen or any(isinstance(name, Fraction | Decimal) for name in seen):
+        raise InvalidParameter("y must hold texts or numbers as labels, none of them missing. Declare the classes.")
+    if any(isinstance(name, float) and not name.is_integer() for name in seen):
+        # scikit-learn's wording, which its checks look for.
+        raise InvalidParameter("Unknown label type: continuous. Declare the classes: classes=[...].")
+    if len(seen) < 2:
+        raise InvalidParameter(
+            "a classifier needs at least two classes, got 1 class. Declare the classes that can occur: classes=[...]."
+        )
+    return checked_classes(np.array(list(seen), dtype=labels.dtype) if _alike(seen) else list(seen))
+
+
+def _alike(seen: set[Any]) -> bool:
+    """Whether labels are all texts or all numbers; `checked_classes` refuses others."""
+    return len({isinstance(name, str) for name in seen}) == 1

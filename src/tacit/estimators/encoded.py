@@ -1,0 +1,135 @@
+"""Records as what estimators learn from: rows of norm at most 1, and targets."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+
+from tacit.accounting.ledger import Ledger
+from tacit.data.bounded import BoundedRows
+from tacit.data.columns import Number
+from tacit.data.encoder import PublicEncoder
+from tacit.data.levels import Levelled
+from tacit.data.records import Records
+from tacit.data.values import AnyArray
+from tacit.errors import InvalidParameter
+from tacit.estimators.fitted import fitted_together
+
+Task = Literal["classification", "regression", "none"]
+
+
+@final
+@dataclass(frozen=True)
+class Encoded:
+    """Rows, the target of each, the classes that the target declares, if any, and the encoder of the rows."""
+
+    rows: BoundedRows
+    targets: AnyArray
+    classes: tuple[str, ...]
+    encoder: PublicEncoder
+
+
+def encoded(records: Records, task: Task) -> Encoded:
+    """Encode records by their schema.
+
+    Guarantee: each row and target depends on that record and the schema alone, and rows have a norm of at most 1.
+    Assumes: nothing but what `Records` assume.
+    Reference: `PublicEncoder`.
+
+    A record whose class is none of the declared ones becomes a row of zeros at the first class: it teaches nothing.
+    """
+    schema = records.schema
+    column = None if schema.target is None else schema.columns[schema.target]
+    if task != "none" and column is None:
+        raise InvalidParameter(
+            "the schema declares no target. Name the column to predict: Schema(columns, target=...)."
+        )
+    if task == "classification" and not isinstance(column, Levelled):
+        raise InvalidParameter(
+            f"a classifier needs a target with declared levels (Category, Ordinal or Flag), got {schema.target!r}, a "
+            f"{type(column).__name__}."
+        )
+    if task == "regression" and not isinstance(column, Number):
+        raise InvalidParameter(f"a regression needs a Number as its target, got {schema.target!r}.")
+    encoder = PublicEncoder(schema, norm="bound" if task == "regression" else "scale")
+    records = records.held()
+    rows = encoder.transform(records)
+    if task == "none":
+        return Encoded(rows, np.zeros(len(rows)), (), encoder)
+    targets = _targets(records)
+    if not isinstance(column, Levelled):
+        return Encoded(rows, targets, (), encoder)
+    unknown = targets < 0
+    kept = BoundedRows(
+        np.where(unknown[:, None], 0.0, np.asarray(rows)),
+        data_norm=rows.data_norm or 1.0,
+        has_constant=rows.has_constant,
+    )
+    return Encoded(kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder)
+
+
+def held_out(X: Any, y: Any, ledger: Ledger | None) -> tuple[Any, Any, Ledger | None]:
+    """Return rows to judge a model on, their labels and who pays; `Records` bring theirs, None for no class."""
+    if not isinstance(X, Records):
+        if y is None:
+            raise InvalidParameter("y is missing: give the true labels, or Records, which bring theirs.")
+        return X, y, ledger
+    refuse_targets(y)
+    column = None if X.schema.target is None else X.schema.columns[X.schema.target]
+    if not isinstance(column, Levelled):
+        raise InvalidParameter("the score is one of classes: the schema must declare a target with levels.")
+    names, held = np.array([*column.classes, None], dtype=object), X.held()
+    return held, names[_targets(held)], X.account(ledger)
+
+
+def _targets(records: Records) -> AnyArray:
+    """Return the cleaned target of every record."""
+    target = str(records.schema.target)
+    return np.concatenate([block[target] for block in records.blocks((target,))])
+
+
+def learn(estimator: Any, X: Any, y: Any, task: Task) -> Any:
+    """Let an estimator's `_learn` see rows and targets as they are, or those of `Records`, encoded; return it fitted.
+
+    For records, classes and the range of the target are those that the estimator was told, or else the schema's, and a
+    part of a split pays from its own account. `encoder_` keeps how records were encoded, for those to predict.
+    """
+    return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task))
+
+
+def _learn(estimator: Any, X: Any, y: Any, task: Task) -> None:
+    if not isinstance(X, Records):
+        estimator._learn(X, y)
+        return
+    refuse_targets(y)
+    found = encoded(X, task)
+    column = X.schema.columns[str(X.schema.target)]
+    told = {
+        "ledger": X.account(estimator.ledger),
+        "classes": found.classes,
+        "target_range": (column.low, column.high) if isinstance(column, Number) else None,
+    }
+    own = {name: getattr(estimator, name) for name in told if hasattr(estimator, name)}
+    for name, value in own.items():
+        if value is None or name == "ledger":
+            setattr(estimator, name, told[name])
+    estimator._learn(found.rows, found.targets)
+    for name, value in own.items():
+        setattr(estimator, name, value)
+    estimator.encoder_ = found.encoder
+
+
+def rows_of(estimator: object, X: Any) -> Any:
+    """Return what to predict from: encoded, if the estimator learned from records and X is not encoded yet."""
+    encoder: PublicEncoder | None = getattr(estimator, "encoder_", None)
+    if encoder is None:
+        if isinstance(X, Records):
+            raise InvalidParameter("this model did not learn from Records: give it rows as it was fitted on.")
+        return X
+    return X if isinstance(X, BoundedRows) else encoder.transform(X)
+
+
+def refuse_targets(y: object) -> None:
+    """Refuse targets beside records, whose schema names theirs."""
+    if y is not None:
+        raise InvalidParameter("Records bring their own target, the one that the schema names: fit(records).")

@@ -1,0 +1,46 @@
+"""Parameters that every estimator has: a budget, the norm of rows, a ledger."""
+
+import math
+from numbers import Real
+
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.data.bounded import stated_norm
+from tacit.errors import InvalidParameter
+
+INTERCEPT = 0.25
+"""The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
+
+
+def needed_budget(epsilon: object, delta: object) -> Budget | None:
+    """Return the budget; None stands for an infinite epsilon, which is no privacy at all."""
+    if epsilon is None:
+        raise InvalidParameter(
+            "epsilon is missing: how much privacy a release costs is yours to say. Usual values lie between 0.1 and 10."
+        )
+    if isinstance(epsilon, Real) and epsilon == math.inf:
+        return None
+    budget = Budget(epsilon, delta)  # type: ignore[arg-type]
+    if not budget.exact_epsilon:
+        raise InvalidParameter(f"epsilon must be above 0 to learn anything, got {budget}.")
+    return budget
+
+
+def known_norm(data_norm: object, X: object) -> float:
+    """Return the norm to clip rows to: declared, or stated by the encoder that made the rows."""
+    declared = stated_norm(X) if data_norm is None else data_norm
+    if declared is None:
+        raise InvalidParameter(
+            "data_norm is missing: rows are clipped to this norm, and it must not be read off the data. Give the "
+            "largest norm that a row can have, or fit Records(table, schema), whose rows have one."
+        )
+    norm = finite_number("data_norm", declared)
+    if not 1e-100 < norm < 1e100:
+        raise InvalidParameter(f"data_norm must lie between 1e-100 and 1e100, got {data_norm!r}.")
+    return norm
+
+
+def refuse_ledger(ledger: object) -> None:
+    """Refuse to fit without privacy under a ledger, whose promise covers everything released under it."""
+    if ledger is not None:
+        raise InvalidParameter("an infinite epsilon cannot be charged to a ledger. Leave the ledger out.")

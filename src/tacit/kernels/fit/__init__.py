@@ -1,0 +1,1 @@
+"""Certified kernel models in the span of their records."""

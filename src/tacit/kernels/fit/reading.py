@@ -1,0 +1,207 @@
+"""What kernel learners share: reading records, losses by name, and a certified model with its sensitivity."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+
+from tacit.accounting.analytic import gaussian_shift
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.data.labels import column
+from tacit.erm.losses.loss import PointwiseLoss
+from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic, Squared
+from tacit.erm.perturbations.defaults import checked_alpha, is_auto
+from tacit.erm.perturbations.setting import Setting
+from tacit.erm.rows.rows import Rows
+from tacit.erm.solver.objective import Objective
+from tacit.erm.solver.solve import smallest_tolerance, solve
+from tacit.errors import InvalidParameter
+from tacit.estimators.classes import known_classes
+from tacit.estimators.encoded import rows_of
+from tacit.estimators.parameters import known_norm
+from tacit.estimators.tables import numeric_targets, validated
+from tacit.kernels.fit.minimise import minimise
+from tacit.kernels.fit.model import KernelModel, LinearModel
+from tacit.kernels.fit.problem import KernelProblem, check_alpha, smallest_alpha, tolerance_for
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.kernel.kernel import Kernel, size_of
+from tacit.kernels.kernel.proven import anew, check_proven
+from tacit.kernels.maps.landmarks import Landmarks, listed
+from tacit.numerics.arrays import Floats
+
+CLASSIFICATION = {"logistic": Logistic(), "huber": HuberHinge(0.5), "hinge": Hinge()}
+LOSSES = (*CLASSIFICATION, "squared", "absolute")
+Alpha = float | Literal["auto"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """A secret model whose w is within a public distance of the exact minimiser, with public bounds on it."""
+
+    domain: Domain
+    model: KernelModel | LinearModel
+    alpha: float
+    sensitivity: float
+    value_error: float
+    size: float
+
+    @property
+    def reach(self) -> float:
+        """A bound on the size of a value."""
+        return self.size * self.domain.radius * (1 + 2.0**-40)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets as the loss takes them, and how scores become answers again."""
+
+    values: Floats
+    classes: NDArray[Any] | None
+    middle: float
+    scale: float
+    assumed: str
+
+
+def needed_kernel(kernel: object) -> Kernel:
+    """Return the kernel, tacit's own ones built anew; there is none by default."""
+    if not isinstance(kernel, Kernel):
+        raise InvalidParameter(
+            f"kernel must be a kernel such as RBF(1.0) or Polynomial(3, constant=1.0), got {type(kernel).__name__}."
+        )
+    return anew(kernel)
+
+
+def read_records(
+    estimator: BaseEstimator, kernel: Kernel, data_norm: object, X: Any, y: Any, regression: bool = False
+) -> tuple[Domain, Any, Any]:
+    """Return the domain, validated records and raw targets."""
+    if not kernel.vectors:
+        records, labels = listed(X), column(y)
+        if len(labels) != len(records) or not records:
+            raise InvalidParameter("there must be one target for each record, and at least one record.")
+        return Domain(kernel, 1.0, 0), records, labels
+    norm = known_norm(data_norm, X)
+    data, labels = validated(estimator, X, y=y, order="C", y_numeric=regression)
+    return Domain(kernel, norm, data.shape[1]), data, labels
+
+
+def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
+    """Return points to ask about, clipped like records."""
+    if not domain.vectors:
+        return domain.clipped(listed(Z))
+    data = validated(estimator, rows_of(estimator, Z), reset=False, order="C")
+    return domain.clipped(data.toarray() if issparse(data) else data)
+
+
+def read_targets(labels: NDArray[Any], classes: ArrayLike | None, target_range: object, regression: bool) -> Targets:
+    """Return targets for a loss of margins, or clipped to [-1, 1] for a loss of residuals."""
+    if not regression:
+        known, indices, assumed = known_classes(classes, labels, 2)
+        return Targets(np.where(indices == 1, 1.0, -1.0), known, 0.0, 1.0, assumed)
+    if target_range is None:
+        raise InvalidParameter(
+            "target_range is missing: targets are clipped to (low, high), which must not be read off the data."
+        )
+    if not isinstance(target_range, tuple | list | np.ndarray) or len(target_range) != 2:
+        raise InvalidParameter(f"target_range must be a pair (low, high), got {target_range!r}.")
+    low, high = finite_number("low", target_range[0]), finite_number("high", target_range[1])
+    # A narrower range has no half that a record could be divided by.
+    if not 1e-290 <= high - low < math.inf:
+        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {target_range!r}.")
+    middle, scale = low + (high - low) / 2, (high - low) / 2
+    values = np.clip((np.clip(numeric_targets(labels), low, high) - middle) / scale, -1.0, 1.0)
+    return Targets(values, None, middle, scale, f"targets within ({low:g}, {high:g})")
+
+
+def loss_and_alpha(
+    name: object, alpha: Alpha, domain: Domain, count: int, budget: Budget
+) -> tuple[PointwiseLoss, float]:
+    """Return the loss by its name and the ridge, by default the one that leaves a small noise in answers.
+
+    "auto" aims at a standard deviation of a quarter of a unit of the score (a twentieth of the range for the squared
+    loss), from public quantities alone, and is never below what the exact solver takes.
+    """
+    chosen = CLASSIFICATION.get(name) if isinstance(name, str) else None
+    shift = gaussian_shift(budget) if not budget.is_pure else budget.epsilon / 2
+    if chosen is not None:
+        return chosen, _chosen_alpha(alpha, 8 * domain.square / (count * shift), domain, chosen)
+    if name == "absolute":
+        huber = HuberRegression(1.0, 1.0)
+        return huber, _chosen_alpha(alpha, 40 * domain.square / (count * shift), domain, huber)
+    if name == "squared":
+        default = math.cbrt(20 * domain.radius**3 / (count * shift)) ** 2
+        ridge = _chosen_alpha(alpha, default, domain, Squared(1.0, 1.0))
+        size = 1 / (2 * math.sqrt(ridge)) if ridge <= domain.square else domain.radius / (domain.square + ridge)
+        return Squared(1.0, 1.0001 * domain.radius * size), ridge
+    raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
+
+
+def _chosen_alpha(alpha: Alpha, default: float, domain: Domain, loss: PointwiseLoss) -> float:
+    return max(default, smallest_alpha(domain, loss)) if is_auto(alpha) else checked_alpha(alpha)
+
+
+def certified_model(
+    domain: Domain, records: Any, targets: Floats, loss: PointwiseLoss, alpha: float, landmarks: Landmarks | None
+) -> Certified:
+    """Fit the exact kernel model, or with landmarks the model restricted to their span.
+
+    Guarantee: replacing one record moves the computed w by at most `sensitivity` in the feature space.
+    Assumes: the loss has its declared constants. Nothing of the kernel: without landmarks it must be one whose formula
+    is known, with landmarks it is any function of two records.
+    Reference: interactive.md, "Sensitivity".
+    """
+    count = size_of(records)
+    if landmarks is None:
+        check_proven(domain.kernel)
+        check_alpha(domain, loss, alpha)
+        # The model keeps records: as they are now, whatever a caller does with theirs later.
+        clipped = domain.clipped(records).copy()
+        tolerance = tolerance_for(domain, count, loss, alpha)
+        weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
+        exact = KernelModel(domain, clipped, weights)
+        return _certified(domain, exact, count, loss, alpha, tolerance, exact.accuracy(1.01 * loss.lipschitz / alpha))
+    return certified_linear(landmarks.inner_domain, landmarks.features(records), targets, loss, alpha)
+
+
+def certified_linear(
+    domain: Domain, features: NDArray[Any], targets: Floats, loss: PointwiseLoss, alpha: float
+) -> Certified:
+    """Fit a linear model of features, clipped to the domain's norm, to any number of records.
+
+    Guarantee: as `certified_model`.
+    Assumes: as `certified_model`.
+    Reference: interactive.md, "Sensitivity".
+    """
+    rows = Rows.clipped(features, domain.norm)
+    Setting.of(rows, loss).require_solvable(alpha)
+    objective = Objective(rows, targets, loss, alpha)
+    tolerance = max(1e-3 * loss.lipschitz * rows.norm / rows.count, 2 * smallest_tolerance(objective))
+    linear = LinearModel(domain, solve(objective, tolerance).coefficient)
+    error = linear.accuracy(size_bound(loss, domain.radius, alpha) + tolerance / alpha)
+    return _certified(domain, linear, rows.count, loss, alpha, tolerance, error)
+
+
+def size_bound(loss: PointwiseLoss, radius: float, alpha: float) -> float:
+    """Bound the norm of every minimiser by public quantities: C = min(L R/alpha, sqrt(2 loss(0)/alpha))."""
+    return 1.001 * min(loss.lipschitz * radius / alpha, math.sqrt(2 * loss.at_zero / alpha))
+
+
+def _certified(
+    domain: Domain,
+    model: KernelModel | LinearModel,
+    count: int,
+    loss: PointwiseLoss,
+    alpha: float,
+    tolerance: float,
+    error: float,
+) -> Certified:
+    moved = 2 * (loss.lipschitz * domain.radius / count + tolerance) / alpha * (1 + 2.0**-40)
+    size = size_bound(loss, domain.radius, alpha) + tolerance / alpha
+    return Certified(domain, model, alpha, moved, error, size)

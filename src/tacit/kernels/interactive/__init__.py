@@ -1,0 +1,1 @@
+"""Answers on demand from a secret model."""

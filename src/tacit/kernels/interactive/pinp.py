@@ -1,0 +1,224 @@
+"""PINP (Jain and Thakurta 2013, Algorithm 1): answer from a public model, and correct it where it is far off."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, final
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from tacit import noise
+from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.budget import Budget
+from tacit.checks import finite_number
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.laplace import laplace_units
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
+from tacit.mechanisms.process import SecretFunction
+from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
+from tacit.numerics.arrays import Floats
+
+
+@final
+@dataclass(frozen=True)
+class Pinp(Mechanism[SecretFunction, "PinpPath"]):
+    """Compares each answer of a public model with the secret one under Laplace noise; far ones update the model.
+
+    Guarantee: all answers together are (epsilon, delta)-private, however many points are asked, chosen adaptively.
+    Assumes: replacing one record moves w by at most `sensitivity` in the feature space; K(z, z) <= `square`; values are
+    computed to within `value_error`; |w| <= `size`. delta > 0.
+    Reference: pinp.md.
+
+    With probability at least 1 - `failure` the first `queries` answers, while updates are left, are within `error` of
+    the secret ones. `published` takes the paper's constants: a hundred times too careful at usual budgets, not private
+    at very large ones, and refused there.
+    """
+
+    budget: Budget
+    sensitivity: float
+    square: float
+    value_error: float
+    size: float
+    queries: int = 10_000
+    failure: float = 0.05
+    published: bool = False
+
+    def __post_init__(self) -> None:
+        checked_budget(self.budget)
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
+        for name in ("square", "value_error", "size", "failure"):
+            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
+        if self.budget.is_pure:
+            raise InvalidParameter("PINP needs delta > 0: without noise on its threshold it has no pure guarantee.")
+        whole = isinstance(self.queries, int | np.integer) and not isinstance(self.queries, bool)
+        if not whole or not 1 <= self.queries <= 10**12:
+            raise InvalidParameter("queries must be a whole number from 1 to 1e12, got something else.")
+        object.__setattr__(self, "queries", int(self.queries))
+        if not 1e-12 <= self.failure < 1:
+            raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {self.failure:g}.")
+        if self.units > LARGEST_SCALE:
+            raise InvalidParameter(f"{self.budget} is too small to certify for {self.updates} updates.")
+        if self.published and not self._keeps_budget:
+            raise InvalidParameter(f"the published constants are not private at {self.budget}. Use the certified ones.")
+
+    @property
+    def _keeps_budget(self) -> bool:
+        kept = pinp_epsilon(self.each, self.updates, self.budget.delta)
+        return kept <= self.budget.epsilon * (1 - 1e-9)
+
+    @cached_property
+    def event(self) -> Event:
+        """An (epsilon, delta)-private release."""
+        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is assumed to be public."""
+        return f"the sensitivity {self.sensitivity:g}", f"K(z, z) <= {self.square:g}", f"|w| <= {self.size:g}"
+
+    @property
+    def moved(self) -> float:
+        """How far one record moves a computed value."""
+        return (math.sqrt(self.square) * self.sensitivity + 2 * self.value_error) * (1 + 2.0**-40)
+
+    @cached_property
+    def updates(self) -> int:
+        """How often the public model may be corrected."""
+        if self.published:
+            log = math.log(4 / self.budget.delta)
+            wide = math.sqrt(2 * math.log(2 * self.queries / self.failure))
+            return max(1, math.floor(self.budget.epsilon * self.size**2 / (100 * self.sensitivity * wide * log)))
+        low, high = 0, 1
+        while not self._enough(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._enough(middle) else (middle, high)
+        return high
+
+    def _enough(self, updates: int) -> bool:
+        """Whether so many updates bring the public model within the threshold everywhere."""
+        threshold = self._threshold(query_epsilon(self.budget, updates))
+        return updates >= 16 * self.square * self.size**2 / (9 * threshold**2)
+
+    def _threshold(self, each: float) -> float:
+        return 4 * self.moved / each * math.log(2 * self.queries / self.failure)
+
+    @cached_property
+    def each(self) -> float:
+        """The epsilon of one comparison."""
+        if self.published:
+            return self.budget.epsilon / (100 * math.sqrt(self.updates) * math.log(4 / self.budget.delta))
+        return query_epsilon(self.budget, self.updates)
+
+    @cached_property
+    def threshold(self) -> float:
+        """How far off the public model must seem to be corrected (sigma of the paper)."""
+        return self._threshold(self.each)
+
+    @property
+    def step(self) -> float:
+        """The weight of a correction (eta of the paper)."""
+        return self.threshold / (4 * self.square) * (1 if self.published else 3)
+
+    @property
+    def error(self) -> float:
+        """What answers are within, with the stated probability."""
+        return 1.25 * self.threshold
+
+    @cached_property
+    def grid(self) -> float:
+        """The power of two that noisy values are multiples of."""
+        return power_of_two_below(max(self.moved * 2.0**-20, self.moved / self.each * 2.0**-42))
+
+    @cached_property
+    def units(self) -> int:
+        """The scale of the noise in grid units."""
+        return laplace_units(Fraction(self.each), Fraction(self.moved) / Fraction(self.grid), 1, 1)
+
+    def check(self, value: SecretFunction) -> SecretFunction:
+        """Return the function."""
+        if not callable(getattr(value, "values", None)):
+            raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
+        return value
+
+    def randomise(self, value: SecretFunction, source: Source) -> "PinpPath":
+        """Return a path that has not been asked anything yet."""
+        return PinpPath(self, value, source, noise.uniform(source, 4).tobytes().hex())
+
+
+@final
+class PinpPath:
+    """The public model so far, and what is left of its corrections."""
+
+    def __init__(self, law: Pinp, function: SecretFunction | None, source: Source | None, mark: str) -> None:
+        self.law, self.mark = law, mark
+        self._function, self._source = function, source
+        self.weights: list[float] = []
+
+    @property
+    def secret(self) -> tuple[SecretFunction, Source] | None:
+        """What the path draws from; None in a copy that may only repeat."""
+        return None if self._function is None or self._source is None else (self._function, self._source)
+
+    @property
+    def left(self) -> int:
+        """How many corrections are left."""
+        return self.law.updates - len(self.weights)
+
+    def public_values(self, cross: Floats) -> Floats:
+        """Return the public model's values, given K between points and the corrected points."""
+        return np.asarray(cross @ np.array(self.weights)) if self.weights else np.zeros(len(cross))
+
+    def draw(self, point: Any, cross: Floats) -> tuple[float, float]:
+        """Answer one new point; return the answer and the weight of the correction, 0 for none."""
+        if self._function is None or self._source is None or self.left <= 0:
+            raise InvalidParameter("this path has no corrections left: it can answer from its public model only.")
+        public = float(self.public_values(cross)[0])
+        noisy = self._noisy(float(self._function.values(point)[0]), self._source)
+        if abs(noisy - public) > self.law.threshold:
+            return noisy, math.copysign(self.law.step, noisy - public)
+        return public, 0.0
+
+    def _noisy(self, value: float, source: Source) -> float:
+        drawn = noise.laplace(source, self.law.units, 1)
+        return float(add_on_grid(np.array([value]), drawn, self.law.grid)[0])
+
+
+def pinp_epsilon(each: float, updates: int, delta: float) -> float:
+    """Return an epsilon that comparisons of `each` keep together at delta when at most so many lead to updates.
+
+    Every order between 1 and 1 + log(1 + e^-each)/each gives a valid bound; a good one is looked for. Beyond 30 each
+    there are hardly any orders, and no bound is given.
+    """
+    if each > 30:
+        return math.inf
+    widest = math.log1p(math.exp(-each)) / each
+
+    def converted(log_rest: float) -> float:
+        rest = math.exp(log_rest)
+        # The note's 1 + E - e^((1 + b) e) is 1 minus this.
+        used = math.exp(each) * math.expm1(rest * each)
+        if used >= 1:
+            return math.inf
+        renyi = -updates * (each + math.log1p(-used) / rest)
+        return renyi + math.log(rest / (1 + rest)) - (math.log(delta) + math.log1p(rest)) / rest
+
+    span = math.log(widest * 1e-6), math.log(widest * (1 - 1e-9))
+    found = minimize_scalar(converted, bounds=span, method="bounded", options={"xatol": 1e-6})
+    return max(0.0, min(float(found.fun), converted(span[0]))) * (1 + 1e-9) + 1e-12
+
+
+@lru_cache(maxsize=1024)
+def query_epsilon(budget: Budget, updates: int) -> float:
+    """Return the largest epsilon of one comparison that keeps a budget over so many updates, rounded down."""
+    low, high = 0.0, min(budget.epsilon, 1.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        kept = middle > 0 and pinp_epsilon(middle, updates, budget.delta) <= budget.epsilon * (1 - 1e-9)
+        low, high = (middle, high) if kept else (low, middle)
+    if not low > 1e-12:
+        raise InvalidParameter(f"{budget} is too small to certify for {updates} updates.")
+    return low

@@ -1,0 +1,245 @@
+"""Answers on demand from a secret kernel model: the trusted learner of the interactive setting."""
+
+import os
+from typing import Any, Literal, Self, cast, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+from tacit.estimators.classes import check_told
+from tacit.estimators.encoded import learn
+from tacit.estimators.parameters import needed_budget
+from tacit.kernels.fit.reading import (
+    CLASSIFICATION,
+    LOSSES,
+    Alpha,
+    Certified,
+    certified_model,
+    loss_and_alpha,
+    needed_kernel,
+    read_points,
+    read_records,
+    read_targets,
+)
+from tacit.kernels.interactive.answerers import PinpTeller
+from tacit.kernels.interactive.memory import Memory, ProcessMemory
+from tacit.kernels.interactive.pinp import Pinp, PinpPath
+from tacit.kernels.interactive.session import Answers, Session
+from tacit.kernels.interactive.state_file import FileMemory, check_new
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.kernel.kernel import Kernel, size_of
+from tacit.kernels.kernel.proven import check_proven
+from tacit.kernels.kernel.public_facts import public_facts
+from tacit.kernels.maps.landmarks import Landmarks, landmarks_given
+from tacit.mechanisms.process import GaussianProcess, Path
+from tacit.release import Release, release
+
+_MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
+
+
+@final
+class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
+    """A kernel model that stays with the learner and answers points with noise, in any order, as they are asked.
+
+    Guarantee: all answers together are (epsilon, delta)-private for replace-one neighbours, charged once by `fit`.
+    Assumes: public are n, the number of features, `data_norm`, the kernel with its bound, the ridge, and the classes or
+    `target_range`; answers are given by copies that share one memory.
+    Reference: tacit/kernels/interactive/predictor.md, tacit/mechanisms/process.md, tacit/kernels/interactive/pinp.md.
+
+    Parameters
+    ----------
+    kernel : a kernel, e.g. RBF(1.0) or Polynomial(3, constant=1.0); add a number for an intercept.
+    epsilon, delta : the budget of the fit and of all its answers; delta must be above 0.
+    method : "gaussian-process" (up to 10,000 different points, then extrapolation; the default) or "pinp".
+    constants : for PINP, "certified", or "published" for those of the paper.
+    loss : "logistic", "huber" or "hinge" for two classes; "squared" or "absolute" (Huber's) for numbers.
+    alpha : the ridge; "auto" chooses it from public quantities.
+    landmarks : public points (or their number): the model is restricted to their span. Needed from 20,001 records on,
+        and for a kernel of your own, which is not known to be positive semi-definite.
+    queries, failure : for PINP, how many answers its error bound is for, and how often it may fail.
+    state : the path of a new file that keeps what was answered, so that copies and restarts go on together; that file,
+        and a pickle of the predictor, are then as secret as the records, and an older file must never be put back.
+        Without it answers live in this process, and a pickle, which holds nothing secret, can repeat them and
+        extrapolate, not draw new ones.
+    data_norm, classes, target_range, ledger, random_state : as for tacit's other estimators.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        method: Literal["gaussian-process", "pinp"] = "gaussian-process",
+        constants: Literal["certified", "published"] = "certified",
+        loss: str = "logistic",
+        alpha: Alpha = "auto",
+        data_norm: float | None = None,
+        landmarks: Any = None,
+        queries: int = 10_000,
+        failure: float = 0.05,
+        classes: ArrayLike | None = None,
+        target_range: tuple[float, float] | None = None,
+        state: str | os.PathLike[str] | None = None,
+        ledger: Ledger | None = None,
+        random_state: object = None,
+    ) -> None:
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.constants = constants
+        self.loss = loss
+        self.alpha = alpha
+        self.data_norm = data_norm
+        self.landmarks = landmarks
+        self.queries = queries
+        self.failure = failure
+        self.classes = classes
+        self.target_range = target_range
+        self.state = state
+        self.ledger = ledger
+        self.random_state = random_state
+
+    @np.errstate(all="ignore")
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the secret model and charge for all its answers; none is given yet."""
+        check_told(self.classes, X)
+        return cast("Self", learn(self, X, y, "regression" if self.loss not in CLASSIFICATION else "classification"))
+
+    def _learn(self, X: Any, y: Any) -> None:
+        budget = self._checked_budget()
+        regression = self.loss not in CLASSIFICATION
+        domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)
+        targets = read_targets(labels, self.classes, self.target_range, regression)
+        loss, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
+        mapped = self._map(domain, X)
+        if self.state is not None:
+            check_new(self.state)
+        certified = certified_model(domain, records, targets.values, loss, alpha, mapped)
+        law = self._law(budget, certified)
+        public = (*public_facts(domain, self.loss, targets.assumed), f"alpha={alpha:.6g}", *law.public)
+        if mapped is not None:
+            public = (*public, f"{mapped.count} features by public landmarks")
+        label = type(self).__name__
+        found: Release[Path | PinpPath] = release(
+            law, certified.model, label=label, ledger=self.ledger, random_state=self.random_state, public=public
+        )
+        memory: Memory = ProcessMemory()
+        if self.state is not None:
+            memory = FileMemory.create(self.state, found.value.mark)
+        self._session = Session(
+            certified.domain, law, found.value.secret, found.value.mark, certified.size, memory
+        )  # fmt: skip
+        self._domain, self._mapped, self._targets = domain, mapped, (targets.middle, targets.scale)
+        self.classes_ = targets.classes
+        self.alpha_ = alpha
+        self.release_ = found.map(lambda _: "answers on demand")
+
+    def _map(self, domain: Domain, X: Any) -> Landmarks | None:
+        if self.landmarks is not None:
+            return Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
+        check_proven(domain.kernel)
+        return None
+
+    def _checked_budget(self) -> Budget:
+        budget = needed_budget(self.epsilon, self.delta)
+        if budget is None:
+            raise InvalidParameter("an interactive predictor needs a finite epsilon.")
+        if self.method not in ("gaussian-process", "pinp"):
+            raise InvalidParameter(f"method must be 'gaussian-process' or 'pinp', got {self.method!r}.")
+        if self.loss not in LOSSES:
+            raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}.")
+        if self.constants not in ("certified", "published"):
+            raise InvalidParameter(f"constants must be 'certified' or 'published', got {self.constants!r}.")
+        if self.constants == "published" and self.method != "pinp":
+            raise InvalidParameter("constants='published' are those of method='pinp'.")
+        if budget.is_pure:
+            raise InvalidParameter(
+                "answers on demand need delta > 0, got 0. Give a delta well below 1/n, or use PrivateKernelClassifier."
+            )
+        return budget
+
+    def _law(self, budget: Budget, certified: Certified) -> GaussianProcess | Pinp:
+        square = certified.domain.square
+        if self.method == "pinp":
+            return Pinp(
+                budget, certified.sensitivity, square, certified.value_error, certified.size, self.queries,
+                self.failure, self.constants == "published",
+            )  # fmt: skip
+        refusal = ""
+        for most in _MOST_POINTS:
+            try:
+                return GaussianProcess(
+                    budget, certified.sensitivity, square, certified.domain.accuracy, certified.value_error,
+                    certified.reach, most,
+                )  # fmt: skip
+            except InvalidParameter as error:
+                # Fewer points may still be certified, whatever was in the way: all of it is public.
+                refusal = str(error)
+        raise InvalidParameter(
+            f"{refusal} Even {most} points are too many here: use a larger epsilon or alpha, "
+            "or a kernel that changes less over data_norm."
+        )
+
+    @np.errstate(all="ignore")
+    def answer(self, Z: Any) -> Answers:
+        """Return noisy values of the model at points, with their error bars; a point asked again keeps its answer."""
+        check_is_fitted(self, "release_")
+        points = read_points(self, self._domain, Z)
+        if self._mapped is not None:
+            points = self._session_points(points)
+        found = self._session.ask(points)
+        middle, scale = self._targets
+        return Answers(
+            found.values * scale + middle, found.standard_deviation * scale, found.error * scale, found.guaranteed
+        )
+
+    def _session_points(self, points: Any) -> Any:
+        assert self._mapped is not None
+        # Points are public: what a user's function cannot take is refused, before any noise.
+        self._domain.kernel.public_diagonal(points)
+        # One by one, so that a point's coordinates do not depend on what else is asked with it.
+        rows = [self._mapped.features(points[place : place + 1]) for place in range(size_of(points))]
+        return self._mapped.inner_domain.clipped(np.concatenate(rows).astype(np.float64))
+
+    def predict(self, Z: Any) -> Any:
+        """Return the likelier class, or the number, that the answers say; asks like `answer`."""
+        values = self.answer(Z).values
+        return values if self.classes_ is None else self.classes_[(values > 0).astype(np.intp)]
+
+    def score(self, Z: Any, y: Any) -> float:
+        """Return the accuracy of the classes, or R^2 of the numbers, that the answers say; asks like `answer`."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if self.loss in CLASSIFICATION else r2_score
+        return float(measure(y, self.predict(Z)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.loss in CLASSIFICATION:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+    @property
+    def points_left_(self) -> int | None:
+        """How many more different points a Gaussian process answers; None for PINP, which has no such limit."""
+        check_is_fitted(self, "release_")
+        teller = self._session.teller
+        return None if isinstance(teller, PinpTeller) else int(teller.room)
+
+    @property
+    def updates_left_(self) -> int | None:
+        """How many corrections PINP has left; None for the Gaussian process, which needs none."""
+        check_is_fitted(self, "release_")
+        teller = self._session.teller
+        return teller.left if isinstance(teller, PinpTeller) else None

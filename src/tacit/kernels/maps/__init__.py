@@ -1,0 +1,1 @@
+"""Feature maps over public points or frequencies."""

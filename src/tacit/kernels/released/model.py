@@ -1,0 +1,201 @@
+"""Kernel models that leave the learner: released once, over public points, holding no training record."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.erm.fitting import fit_linear
+from tacit.erm.losses.loss import Loss, PointwiseLoss
+from tacit.erm.rows.rows import Rows
+from tacit.errors import InvalidParameter
+from tacit.kernels.fit.model import LinearModel
+from tacit.kernels.fit.reading import Alpha, certified_linear, certified_model
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.maps.fourier import FourierFeatures
+from tacit.kernels.maps.landmarks import Landmarks
+from tacit.kernels.released.ball import BallRelease
+from tacit.kernels.released.non_interactive import NetRelease, posterior
+from tacit.kernels.released.semi_interactive import LaplaceAnswers, fitted_weights
+from tacit.mechanisms.process import GaussianProcess
+from tacit.numerics.arrays import Floats
+from tacit.release import Release, release
+
+Method = Literal["landmarks", "fourier", "tddl", "matched", "tdil"]
+METHODS = ("landmarks", "fourier", "tddl", "matched", "tdil")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Scores sum_j weight_j K(z_j, .) over public points, one model a row of weights."""
+
+    domain: Domain
+    points: Any
+    weights: Floats
+
+    def scores(self, records: Any) -> Floats:
+        """Return the scores of every record."""
+        return np.asarray(self.domain.block(self.domain.clipped(records), self.points) @ self.weights.T)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FourierModel:
+    """Scores that are linear in Fourier features, one model a row of coefficients."""
+
+    features: FourierFeatures
+    coefficients: Floats
+
+    def scores(self, records: Any) -> Floats:
+        """Return the scores of every record."""
+        return np.asarray(self.features.features(records) @ self.coefficients.T)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Released:
+    """A public model, the ridge that was used and the release."""
+
+    model: Expansion | FourierModel
+    alpha: float
+    release: Release[Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a release is charged to and named after."""
+
+    ledger: Ledger | None
+    label: str
+    random_state: object
+    assumed: tuple[str, ...]
+
+    def common(self, *facts: str) -> dict[str, Any]:
+        """What `release` takes besides the mechanism and its value."""
+        public = (*self.assumed, *facts)
+        return {"label": self.label, "ledger": self.ledger, "random_state": self.random_state, "public": public}
+
+
+def release_linear(
+    mapped: Landmarks | FourierFeatures,
+    features: NDArray[Any],
+    targets: NDArray[Any],
+    loss: Loss,
+    budget: Budget | None,
+    perturbation: str,
+    alpha: Alpha,
+    terms: Terms,
+) -> Released:
+    """Fit a linear model of features by one of the perturbations of linear learning.
+
+    Guarantee: the model is (epsilon, delta)-private, pure when delta is 0.
+    Assumes: `features` are `mapped.features(records)`, a map of each record by itself that depends on public quantities
+    alone; they are clipped to its radius here.
+    Reference: tacit/kernels/released/semi_interactive.md, "Landmarks"; tacit/erm/perturbations/perturbation.md.
+    """
+    rows = Rows.clipped(features, mapped.inner_domain.norm)
+    kind = perturbation if perturbation != "auto" else "objective" if np.isfinite(loss.smoothness) else "output"
+    fitted = fit_linear(
+        rows,
+        targets,
+        loss,
+        budget,
+        perturbation=kind,
+        alpha=alpha,
+        ledger=terms.ledger,
+        label=terms.label,
+        random_state=terms.random_state,
+        assumed={"model": ", ".join(terms.assumed), "map": f"features by public {_source(mapped)}"},
+    )
+    if isinstance(mapped, Landmarks):
+        return Released(
+            Expansion(mapped.domain, mapped.points, mapped.span(fitted.weights)), fitted.alpha, fitted.release
+        )
+    return Released(FourierModel(mapped, fitted.weights), fitted.alpha, fitted.release)
+
+
+def _source(mapped: Landmarks | FourierFeatures) -> str:
+    return "landmarks" if isinstance(mapped, Landmarks) else "frequencies"
+
+
+def release_answers(
+    mapped: Landmarks,
+    records: Any,
+    targets: Floats,
+    loss: PointwiseLoss,
+    budget: Budget,
+    method: Method,
+    alpha: float,
+    terms: Terms,
+) -> Released:
+    """Fit the exact kernel model, release noisy answers at the landmarks, and the model that fits them.
+
+    Guarantee: the model is (epsilon, delta)-private; pure when delta is 0, which only independent noise allows.
+    Assumes: the landmarks are public.
+    Reference: tacit/kernels/released/semi_interactive.md.
+    """
+    if method == "matched" and budget.is_pure:
+        raise InvalidParameter("method='matched' needs delta > 0. Use 'landmarks' or 'tddl' for delta = 0.")
+    domain, points = mapped.domain, mapped.points
+    found = certified_model(domain, records, targets, loss, alpha, None)
+    gram = domain.gram(points)
+    facts = (f"{len(gram)} public landmarks", f"alpha={alpha:.6g}", f"the sensitivity {found.sensitivity:g}")
+    common = terms.common(*facts)
+    if method == "matched":
+        law = GaussianProcess(
+            budget, found.sensitivity, domain.square, domain.accuracy, found.value_error, found.reach, len(gram)
+        )
+        none = np.zeros((len(gram), 0))
+        path = release(law, found.model, **common)
+        drawn = path.value.draw(points, none, gram)
+        weights = fitted_weights(gram, np.array([each.answer for each in drawn]), found.size, law.jitter)
+        return Released(Expansion(domain, points, weights[None, :]), alpha, path.map(lambda _: weights))
+    moved = (domain.radius * found.sensitivity + 2 * found.value_error) * (1 + 2.0**-40)
+    noisy = release(LaplaceAnswers(budget, moved, len(gram)), found.model.values(points), **common)
+    weights = fitted_weights(gram, noisy.value, found.size)
+    return Released(Expansion(domain, points, weights[None, :]), alpha, noisy.map(lambda _: weights))
+
+
+def release_tdil(
+    domain: Domain,
+    net: Any,
+    records: Any,
+    targets: Floats,
+    loss: PointwiseLoss,
+    budget: Budget,
+    rounds: int,
+    alpha: float,
+    terms: Terms,
+) -> Released:
+    """Fit the exact model and release it without any public sample: over a net, or over the ball if `net` is None.
+
+    Guarantee: the model is (epsilon, delta)-private; pure when delta is 0, which only a net allows.
+    Assumes: the net is public; over the ball the kernel is `Linear` itself.
+    Reference: tacit/kernels/released/non_interactive.md.
+    """
+    facts = (f"{rounds} rounds over {'the ball' if net is None else 'a public net'}", f"alpha={alpha:.6g}")
+    common = terms.common(*facts)
+    if net is None:
+        # Clipped here as everywhere: by itself the linear fit would refuse entries whose squares overflow.
+        found = certified_linear(domain, domain.clipped(records), targets, loss, alpha)
+    else:
+        found = certified_model(domain, records, targets, loss, alpha, None)
+    # The last term covers the rounding of differences between the exact model's values and the public model's.
+    rounding = 2.0**-50 * (domain.width + 8) * domain.radius * found.size
+    moved = (domain.radius * found.sensitivity + 2 * found.value_error + rounding) * (1 + 2.0**-40)
+    points: Any
+    if isinstance(found.model, LinearModel):
+        ball = BallRelease(budget, domain.width, domain.norm, moved, found.size, rounds)
+        chosen = release(ball, found.model.coefficient, **common)
+        points, deviation = chosen.value[0], ball.measurement.deviation
+    else:
+        listed = NetRelease(budget, domain, domain.clipped(net), moved, found.size, rounds)
+        chosen = release(listed, found.model.values(listed.net), **common)
+        points, deviation = listed.at(chosen.value[0]), listed.measurement.deviation
+    weights = posterior(domain.gram(points), chosen.value[1], deviation, found.size)
+    return Released(Expansion(domain, points, weights[None, :]), alpha, chosen.map(lambda _: weights))

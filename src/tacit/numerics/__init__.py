@@ -1,0 +1,1 @@
+"""Arithmetic that every room uses: exact sums, threads, one bisection, arrays."""

@@ -1,0 +1,88 @@
+"""Threads that share the blocks of one pass over the rows.
+
+Each block is small enough for a core's cache, so the parallelism is over blocks, one thread a core, with
+the linear algebra library held to one thread of its own meanwhile. Partial sums are added in the order of
+the blocks, with compensation: the sum of many blocks loses no more than one rounding.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar, final
+
+import numpy as np
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from tacit.numerics.arrays import Floats
+from tacit.numerics.exact import CompensatedSum
+
+Bounds = tuple[int, int]
+T = TypeVar("T")
+
+_WORTH_ARRANGING = 100_000
+_WORTH_SHARING = 2_000_000
+_PARTS = 32
+
+
+def longest(blocks: Sequence[Bounds]) -> int:
+    """Return the rows of the longest block."""
+    return max(stop - start for start, stop in blocks)
+
+
+@final
+class Threads:
+    """Runs the blocks of a pass, on the threads of `executor` or on the caller's."""
+
+    def __init__(self, executor: ThreadPoolExecutor | None) -> None:
+        self._executor = executor
+
+    def sum(self, work: Callable[[Bounds], Floats], blocks: Sequence[Bounds]) -> Floats:
+        """Return the sum of `work(block)` over the blocks, rounded once."""
+
+        def share(part: Sequence[Bounds]) -> CompensatedSum:
+            partial = CompensatedSum()
+            for block in part:
+                partial.add(work(block))
+            return partial
+
+        total = CompensatedSum()
+        for partial in self._spread(share, blocks):
+            total.merge(partial)
+        return total.result()
+
+    def each(self, work: Callable[[Bounds], T], blocks: Sequence[Bounds]) -> list[T]:
+        """Return `work(block)` for every block, in order."""
+
+        def share(part: Sequence[Bounds]) -> list[T]:
+            return [work(block) for block in part]
+
+        return [result for part in self._spread(share, blocks) for result in part]
+
+    def _spread(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> Iterator[T]:
+        """Cut the blocks into parts that idle threads pick up; the parts do not depend on the threads."""
+        size = -(-len(blocks) // _PARTS)
+        parts = [blocks[start : start + size] for start in range(0, len(blocks), size)]
+
+        def quiet(part: Sequence[Bounds]) -> T:
+            # Threads have error states of their own; whether numbers overflow depends on records and must not raise.
+            with np.errstate(all="ignore"):
+                return share(part)
+
+        return map(quiet, parts) if self._executor is None else self._executor.map(quiet, parts)
+
+
+@contextmanager
+def threads(entries: int) -> Iterator[Threads]:
+    """Gather a threads for passes over `entries` matrix entries, as large as the user lets the library's be."""
+    if entries < _WORTH_ARRANGING:
+        yield Threads(None)
+        return
+    libraries = ThreadpoolController().select(user_api="blas")
+    threads = max((library["num_threads"] for library in libraries.info()), default=1)
+    # Many small products are slower on several of the library's threads than on one, much so on a busy machine.
+    with libraries.limit(limits=1):
+        if threads == 1 or entries < _WORTH_SHARING:
+            yield Threads(None)
+            return
+        with ThreadPoolExecutor(threads) as executor:
+            yield Threads(executor)

@@ -1,0 +1,1 @@
+"""Learners that ask statistical queries and nothing else."""

@@ -1,0 +1,1 @@
+"""The oracle, its conversations and rounds, and what they cost."""

@@ -1,0 +1,186 @@
+"""Conversations: queries that may depend on the answers before them.
+
+An answer about a population is only as good as the sample's independence of the question, and a question that was
+chosen by looking at earlier answers about the same records is not independent. Two plans keep the tolerance honest:
+
+- `split`: each query gets one of M parts of the records, fixed in advance, with the whole budget (parallel
+  composition);
+- `rounded`: each query gets all records and an M-th of the budget, and answers are rounded to a public grid of 1 +
+  1/g values, so that there are only (1 + 1/g)^M conversations, and a union bound over all of them holds.
+"""
+
+import hashlib
+import math
+from typing import Literal, final
+
+import numpy as np
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.checks import checked_confidence, finite_number, whole_number
+from tacit.errors import InvalidParameter
+from tacit.mechanisms import Laplace
+from tacit.queries.oracle.oracle import Answer, Asking, Shares, StatisticalOracle, asked_in_words
+from tacit.queries.oracle.plan import Demand, Plan, checked_noise_rate, rounded_up
+from tacit.sums.engines.engine import Part
+from tacit.sums.query import Query, StatisticalQuery
+
+_LARGEST_EPSILON = 1e4
+
+
+@final
+class Conversation:
+    """At most M queries, one at a time, each free to depend on the answers so far.
+
+    Guarantee: all answers together are epsilon-private, and each was charged before a record was touched.
+    Assumes: replace-one neighbours; for the plan `split`, that a record's index or key does not depend on its values.
+    Reference: oracle.md.
+
+    Give the `tolerance` that every answer must keep, as a share of its query's range, or the `epsilon` for all of
+    them; the better of the two plans is chosen unless one is named. The `name` distinguishes conversations on one
+    ledger. A split is of these records in this order, or by this key: give arrays a `name` only with their order.
+    """
+
+    def __init__(
+        self,
+        oracle: StatisticalOracle,
+        queries: int,
+        *,
+        tolerance: float | None = None,
+        epsilon: float | None = None,
+        confidence: float = 0.95,
+        noise_rate: float = 0.0,
+        plan: Literal["auto", "split", "rounded"] = "auto",
+        name: str = "conversation",
+    ) -> None:
+        self._oracle = oracle
+        self._count = whole_number("queries", queries)
+        self._noise_rate = checked_noise_rate(noise_rate)
+        if self._noise_rate > 0:
+            oracle.engine.check_labels()
+        self._confidence = checked_confidence(confidence)
+        self._name = name
+        self._way = plan
+        if (tolerance is None) == (epsilon is None):
+            raise InvalidParameter("give either a tolerance to keep or an epsilon to spend.")
+        if epsilon is None:
+            assert tolerance is not None
+            epsilon = self._needed(tolerance)
+        self.plan = self._best(Budget(epsilon))
+        self._payers = self._opened() if self.plan.parts > 1 else []
+        self._used = sum(1 for payer in self._payers if payer is not None and payer.spent)
+
+    @property
+    def left(self) -> int:
+        """How many queries can still be asked."""
+        return self._count - self._used
+
+    def ask(self, query: StatisticalQuery) -> Answer:
+        """Answer the next query; one that was asked before in this conversation gets the same answer for nothing."""
+        if not isinstance(query, StatisticalQuery):
+            raise InvalidParameter(f"a conversation is about single numbers, got a {type(query).__name__}.")
+        if not self.left:
+            raise InvalidParameter(f"this conversation had {self._count} queries, and all were asked.")
+        split = self.plan.parts > 1
+        part = Part(self._used, self._count) if split else None
+        payer = self._payers[self._used] if split else self._oracle.ledger
+        demand = self._demand(self._oracle.engine.part_size(part) if part is not None else self._oracle.n)
+        budget = self.plan.budget if split else self.plan.budget / self._count
+        step = Plan(
+            noise="laplace", budget=budget, tolerance=self.plan.tolerance, sampling_error=self.plan.sampling_error,
+            noise_error=self.plan.noise_error, confidence=self._confidence, n=self._oracle.n, size=1, of="population",
+            parts=self.plan.parts,
+        )  # fmt: skip
+        prepared = [self._oracle.engine.prepare(query)]
+        asking = Asking(self._noise_rate, f"{self._name}: {asked_in_words(prepared)}", payer, part, talk=self._name)
+        shares = self._oracle._shares(prepared, demand, step, asking)
+        if not shares.repeated:
+            self._used += 1
+        return self._told(query, shares, step)
+
+    def _told(self, query: Query, shares: Shares, step: Plan) -> Answer:
+        means = shares.means
+        if self.plan.parts == 1:
+            means = np.clip(np.rint(means / self._grid), 0, round(1 / self._grid)) * self._grid
+        return shares.answer(query.answer(means), step.tolerance * query.unit, step)
+
+    @property
+    def _grid(self) -> float:
+        """The distance of two rounded answers: about what the sample is off by in any case."""
+        return 1.0 / math.ceil(math.sqrt(self._oracle.n))
+
+    def _demand(self, n: int) -> Demand:
+        miss = (1.0 - self._confidence) / self._count
+        return Demand(
+            n=n, size=1, l1=1.0 + self._oracle.n * 2.0**-50, l2=1.0, unit=1.0, spread=1.0, confidence=1.0 - miss,
+            factor=1.0 / (1.0 - 2.0 * self._noise_rate),
+        )  # fmt: skip
+
+    def _best(self, budget: Budget) -> Plan:
+        ways = {"split": self._split, "rounded": self._rounded}
+        if self._oracle.engine.fixed_by is None or not 1 < self._count <= self._oracle.n or not self._smallest():
+            del ways["split"]
+        if self._way != "auto":
+            if self._way not in ways:
+                raise InvalidParameter(
+                    f"plan must be 'auto', 'rounded' or, for arrays and tables with a key, 'split', got {self._way!r}."
+                )
+            ways = {self._way: ways[self._way]}
+        return min((way(budget) for way in ways.values()), key=lambda plan: plan.tolerance)
+
+    def _smallest(self) -> int:
+        """Return the size of the smallest part; of a key nothing else is known, and parts are counted if asked for."""
+        engine = self._oracle.engine
+        if engine.fixed_by == "index":
+            return self._oracle.n // self._count
+        if self._way != "split":
+            return 0
+        return min(engine.part_size(Part(number, self._count)) for number in range(self._count))
+
+    def _split(self, budget: Budget) -> Plan:
+        demand = self._demand(self._smallest())
+        noise = demand.noise_error(Laplace.for_budget(budget, demand.l1, (1,)))
+        return self._planned(budget, demand.sampling, noise, self._count)
+
+    def _rounded(self, budget: Budget) -> Plan:
+        demand = self._demand(self._oracle.n)
+        noise = demand.noise_error(Laplace.for_budget(budget / self._count, demand.l1, (1,)))
+        transcripts = self._count * math.log1p(1.0 / self._grid)
+        unions = transcripts + math.log(4.0 * self._count / (1.0 - self._confidence))
+        sampling = demand.factor * math.sqrt(unions / (2.0 * self._oracle.n))
+        return self._planned(budget, sampling, noise + self._grid / 2.0, 1)
+
+    def _planned(self, budget: Budget, sampling: float, noise: float, parts: int) -> Plan:
+        return Plan(
+            noise="laplace", budget=budget, tolerance=sampling + noise, sampling_error=sampling, noise_error=noise,
+            confidence=self._confidence, n=self._oracle.n, size=self._count, of="population", parts=parts,
+        )  # fmt: skip
+
+    def _needed(self, tolerance: float) -> float:
+        """Return the smallest epsilon, to five digits, that keeps the tolerance, or refuse."""
+        wanted = finite_number("tolerance", tolerance)
+        if not wanted > 0:
+            raise InvalidParameter(f"tolerance must be positive, got {tolerance!r}.")
+        best = self._best(Budget(_LARGEST_EPSILON))
+        if best.tolerance > wanted:
+            raise InvalidParameter(
+                f"{self._oracle.n} records cannot keep {tolerance:g} for {self._count} queries that depend on each "
+                f"other: {best.sampling_error:.3g} is the sample's part alone. Ask for less, or have more records."
+            )
+        low, high = 1e-8, _LARGEST_EPSILON
+        for _ in range(60):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self._best(Budget(middle)).tolerance <= wanted else (middle, high)
+        return rounded_up(high)
+
+    def _opened(self) -> list[Ledger | None]:
+        ledger = self._oracle.ledger
+        if ledger is None:
+            return [None] * self._count
+        names = [f"part {number + 1}" for number in range(self._count)]
+        fixed_by = self._oracle.engine.fixed_by
+        assert fixed_by is not None
+        # Parts are disjoint for these records in this order, or by this key, and for no others.
+        whose = hashlib.sha256(self._oracle.engine.split_name.encode()).hexdigest()[:32]
+        title = f"{self._name}: {self._count} parts of {whose}"
+        return list(ledger.partition(title, names, fixed_by=fixed_by).values())

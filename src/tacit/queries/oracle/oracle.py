@@ -1,0 +1,382 @@
+"""The oracle: it owns the records, answers statistical queries to a tolerance, and charges for each answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+
+import numpy as np
+
+from tacit.accounting.answers import question_digest, recall, record
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.data.records import Records
+from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
+from tacit.mechanisms.deferred import Deferred
+from tacit.numerics.arrays import Floats
+from tacit.queries.oracle.plan import (
+    Demand,
+    Plan,
+    checked_noise_rate,
+    enough_records,
+    plan_for_budget,
+    plan_for_tolerance,
+)
+from tacit.queries.oracle.rounds import Answered, Rounds
+from tacit.release import NEIGHBOURS, Release, release
+from tacit.sums.engines.engine import Engine, Part, Prepared
+from tacit.sums.engines.opening import engine_for
+from tacit.sums.language.words import in_words
+from tacit.sums.query import KINDS, Query
+
+if TYPE_CHECKING:
+    from tacit.queries.oracle.conversation import Conversation
+
+
+Target = Literal["population", "sample"]
+Ask = Callable[..., "list[Answer]"]
+Result = TypeVar("Result")
+_LONGEST_LABEL = 200
+
+
+@final
+@dataclass(frozen=True)
+class Answer:
+    """A private average, how far it may be off with which confidence, and what it cost.
+
+    Answers to queries that were asked together share one charge: `cost` is that of all of them. A `repeated` answer
+    was paid for before and cost nothing now.
+    """
+
+    value: Any
+    tolerance: float
+    confidence: float
+    cost: Budget
+    plan: Plan
+    private: bool
+    repeated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.value} within {self.tolerance:.3g} at {self.confidence:.4g} ({self.guarantee})"
+
+    @property
+    def guarantee(self) -> str:
+        """One sentence: neighbours, epsilon, delta and what was assumed public."""
+        if not self.private:
+            return "NOT private and not charged: a rehearsal from a seed"
+        again = ", paid for before" if self.repeated else ""
+        return f"{self.plan.budget}{again}, {NEIGHBOURS} neighbours; public: n={self.plan.n}, the queries, the columns"
+
+
+@final
+@dataclass(frozen=True)
+class Shares:
+    """Noisy means, in shares; whether they are private, and whether they were paid for before."""
+
+    means: Floats
+    private: bool
+    repeated: bool
+
+    def answer(self, value: Any, tolerance: float, plan: Plan) -> Answer:
+        """Return a value computed from the means as an answer."""
+        cost = Budget(0) if self.repeated or not self.private else plan.budget
+        return Answer(value, tolerance, plan.confidence, cost, plan, self.private, self.repeated)
+
+
+@final
+@dataclass(frozen=True)
+class Asking:
+    """How queries are asked: at what rate labels are wrong, who pays, of which part of the records, in which talk."""
+
+    noise_rate: float
+    label: str
+    payer: Ledger | None
+    part: Part | None = None
+    talk: str | None = None
+
+
+@final
+class StatisticalOracle:
+    """Answers statistical queries about a table, privately, and charges its ledger for each answer.
+
+    `records` are `Records`, or arrays `(X, y)` with declared `bounds` (columns x0, x1, ... and y).
+
+    Guarantee: every answer is private with the budget it names, charged durably before a record was touched; no
+    exception, warning or missing answer depends on a record.
+    Assumes: replace-one neighbours; n, the schema and the stored types, the label's two values and the key are public.
+    Reference: oracle.md.
+
+    `label` names the column that labels are in (the schema's target unless given), `labels` its two values (negative,
+    positive); both matter to random classification noise only. Records that are a part of a split are paid for by that
+    part's own account.
+    """
+
+    def __init__(
+        self,
+        records: Any,
+        *,
+        label: str | None = None,
+        labels: tuple[Any, Any] | None = None,
+        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
+        self._engine = engine_for(records, label=label, labels=labels, bounds=bounds)
+        self._ledger = records.account(ledger) if isinstance(records, Records) else ledger
+        self._random_state = random_state
+        self._asked = 0
+        self._answered: dict[str, Mapping[str, Any]] = {}
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self._engine.n
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._engine.names
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The account that pays."""
+        return self._ledger
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether a seed was given, so that nothing is private and nothing is charged."""
+        return self._random_state is not None
+
+    @property
+    def engine(self) -> Engine:
+        """What reads the records."""
+        return self._engine
+
+    def preview(
+        self,
+        queries: Sequence[Query],
+        *,
+        tolerance: float | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        confidence: float = 0.95,
+        noise_rate: float = 0.0,
+        of: Target = "population",
+    ) -> Plan:
+        """Return how the queries would be answered together and at what cost; touch and charge nothing."""
+        demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
+        if (tolerance is None) == (epsilon is None):
+            raise InvalidParameter("give either a tolerance to keep or an epsilon to spend.")
+        if epsilon is not None:
+            return plan_for_budget(demand, Budget(epsilon, delta))
+        assert tolerance is not None
+        return plan_for_tolerance(demand, tolerance, delta, left=self._left)
+
+    def ask(self, query: Query, **how: Any) -> Answer:
+        """Answer one query; the options are those of `ask_all`."""
+        (answer,) = self.ask_all([query], **how)
+        return answer
+
+    def ask_all(
+        self,
+        queries: Sequence[Query],
+        *,
+        tolerance: float | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        confidence: float = 0.95,
+        noise_rate: float = 0.0,
+        of: Target = "population",
+        label: str | None = None,
+    ) -> list[Answer]:
+        """Answer queries that were all fixed before any of the answers, in one scan and for one charge.
+
+        Give a `tolerance` to keep, or an `epsilon` to spend; with a `delta` Gaussian noise is used where it is
+        better. Every answer is within its tolerance, all of them together, with the `confidence`: of the average
+        over the population, if the records are an independent sample of it and the queries do not depend on earlier
+        answers about the same records (else see `conversation`), or `of="sample"` of the average over the records.
+        `noise_rate` says how often the label is wrong: answers are then about the true labels.
+        """
+        queries = _made_again(queries)
+        plan = self.preview(
+            queries,
+            tolerance=tolerance,
+            epsilon=epsilon,
+            delta=delta,
+            confidence=confidence,
+            noise_rate=noise_rate,
+            of=of,
+        )
+        demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
+        prepared = [self._engine.prepare(query) for query in queries]
+        asking = Asking(checked_noise_rate(noise_rate), label or asked_in_words(prepared), self._ledger)
+        try:
+            shares = self._shares(prepared, demand, plan, asking)
+        except BudgetExceeded as refusal:
+            left = self._left()
+            if tolerance is None or left is None:
+                raise
+            enough = enough_records(demand, tolerance, left)
+            raise BudgetExceeded(f"{refusal} {enough} records would do with {left}.") from None
+        return _told(queries, shares, demand, plan)
+
+    def conversation(self, queries: int, **how: Any) -> "Conversation":
+        """Begin a conversation of at most so many queries, each of which may depend on the answers before it."""
+        from tacit.queries.oracle.conversation import Conversation
+
+        return Conversation(self, queries, **how)
+
+    def carry_out(
+        self,
+        rounds: Rounds,
+        strategy: Callable[[Ask], Result],
+        *,
+        confidence: float = 0.95,
+        noise_rate: float = 0.0,
+        label: str = "rounds of queries",
+    ) -> Release[Result]:
+        """Let a strategy ask rounds of queries, each free to depend on the answers before it, all for one charge.
+
+        The strategy is called with `ask(number, queries, of)`, which answers a round's queries, once. Gaussian rounds
+        have much less noise this way than if they were charged one by one.
+        """
+        if type(rounds) is not Rounds:
+            raise InvalidParameter(f"wanted tacit.queries.Rounds, got {type(rounds).__name__}.")
+        rounds = replace(rounds)
+        asking = Asking(checked_noise_rate(noise_rate), label, self._ledger)
+        self._engine.check()
+
+        def carried_out(answered: Answered) -> Result:
+            def ask(number: int, queries: Sequence[Query], of: Target = "population") -> list[Answer]:
+                queries = _made_again(queries)
+                demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
+                prepared = [self._engine.prepare(query) for query in queries]
+                sums = answered(number, demand, lambda: self._sums(prepared, asking))
+                shares = Shares(demand.factor * sums / demand.n, private=not self.rehearses, repeated=False)
+                return _told(queries, shares, demand, rounds.plan(number, demand))
+
+            return strategy(ask)
+
+        return release(rounds, carried_out, label=label, ledger=self._ledger, random_state=self._coins())
+
+    def _shares(self, prepared: Sequence[Prepared], demand: Demand, plan: Plan, asking: Asking) -> Shares:
+        """Look the mean shares up, or charge, scan and add noise."""
+        question = self._question(prepared, plan, asking)
+        known = self._known(question)
+        if known is not None:
+            return Shares(np.array([float.fromhex(share) for share in known["shares"]]), private=True, repeated=True)
+        self._engine.check()
+        noisy = release(
+            Deferred(demand.mechanism(plan.noise, plan.budget)),
+            lambda: self._sums(prepared, asking),
+            label=asking.label,
+            ledger=asking.payer,
+            random_state=self._coins(),
+        )
+        shares = demand.factor * noisy.value / demand.n
+        if noisy.private:
+            self._remember(question, {"shares": [float(share).hex() for share in shares]})
+        return Shares(shares, private=noisy.private, repeated=False)
+
+    def _sums(self, prepared: Sequence[Prepared], asking: Asking) -> Floats:
+        """Return the sums over the records, corrected for wrong labels up to the factor 1/(1 - 2 eta)."""
+        rate = asking.noise_rate
+        try:
+            sums = np.concatenate(self._engine.sums(prepared, part=asking.part))
+            if rate == 0:
+                return sums
+            flipped = np.concatenate(self._engine.sums(prepared, flipped=True, part=asking.part))
+            # A tiny rate makes tiny products, which must not fail however numpy was told to take them.
+            with np.errstate(all="ignore"):
+                return (1.0 - rate) * sums - rate * flipped
+        except Exception as error:  # an engine may fail in any way, and its words may quote records
+            failure = type(error).__name__
+        # Raised out here, so that what the engine said is not even in the exception's context.
+        raise QueryFailed(
+            f"the engine failed ({failure}) after the charge; nothing was answered. Details are withheld, as they may "
+            "quote records: the engine's own log has them."
+        )
+
+    def _question(self, prepared: Sequence[Prepared], plan: Plan, asking: Asking) -> str:
+        """Return what is the same whenever the same is asked about the same records."""
+        facts = [
+            self._engine.identity,
+            [query.text for query in prepared],
+            [plan.noise, str(plan.budget.exact_epsilon), str(plan.budget.exact_delta), plan.n, plan.parts],
+            [float(asking.noise_rate).hex(), self._engine.label, [repr(label) for label in self._engine.labels]],
+            asking.talk,
+        ]
+        return question_digest(self._ledger, facts)
+
+    def _known(self, question: str) -> Mapping[str, Any] | None:
+        if self.rehearses:
+            return None
+        found = self._answered.get(question)
+        return found if found is not None or self._ledger is None else recall(self._ledger, question)
+
+    def _remember(self, question: str, content: Mapping[str, Any]) -> None:
+        self._answered[question] = content
+        if self._ledger is not None:
+            record(self._ledger, question, content)
+
+    def _coins(self) -> Any:
+        """Return None for real coins; for a rehearsal other coins at every call, fixed by the seed."""
+        self._asked += 1
+        if isinstance(self._random_state, int | np.integer) and not isinstance(self._random_state, bool):
+            return int(self._random_state) * 2**32 + self._asked if self._random_state >= 0 else self._random_state
+        return self._random_state
+
+    def _demand(self, queries: Sequence[Query], *, confidence: float, noise_rate: float, of: Target) -> Demand:
+        """Add up what the queries need, or refuse what is no list of queries."""
+        again = _made_again(queries)
+        if checked_noise_rate(noise_rate) > 0:
+            self._engine.check_labels()
+        return Demand.of_queries(again, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
+
+    def _left(self) -> Budget | None:
+        """Return what the ledger has left, or None if there is no ledger or nothing left."""
+        left = None if self._ledger is None else self._ledger.remaining
+        return left or None
+
+    def __repr__(self) -> str:
+        return f"StatisticalOracle(n={self.n}, columns={len(self.columns)}, ledger={self._ledger!r})"
+
+
+def asked_in_words(prepared: Sequence[Prepared]) -> str:
+    """Say what is asked, for the ledger's entry: the queries are public."""
+    first = prepared[0]
+    kind = {"StatisticalQuery": "mean", "RowSums": "sums", "SecondMoments": "second moments"}
+    features = ", ".join(getattr(first.query, "features", ()))
+    columns = in_words(first.columns)
+    about = f"{features} by {columns}" if features and columns else features or columns
+    more = f" and {len(prepared) - 1} more" if len(prepared) > 1 else ""
+    name = type(first.query).__name__
+    said = f"{kind.get(name, name.lower())} of {about}"[:_LONGEST_LABEL]
+    return "".join(letter if letter.isprintable() else "?" for letter in said) + more
+
+
+def _made_again(queries: Sequence[Query]) -> list[Query]:
+    """Return queries made again, once, from their fields: whatever else an object says of itself is not believed.
+
+    What is charged for and what is asked must be the same list: one of somebody's own may hold others at every look.
+    """
+    listed = list(queries) if isinstance(queries, list | tuple) else []
+    if not listed:
+        raise InvalidParameter("wanted a list of at least one query.")
+    for query in listed:
+        if type(query) not in KINDS:
+            raise InvalidParameter(f"wanted queries such as StatisticalQuery(...), got {type(query).__name__}.")
+    return [replace(query) for query in listed]
+
+
+def _told(queries: Sequence[Query], shares: Shares, demand: Demand, plan: Plan) -> list[Answer]:
+    """Cut the shares into answers, each with its own tolerance."""
+    answers, start = [], 0
+    for query in queries:
+        own = shares.means[start : start + query.size]
+        start += query.size
+        sampling = plan.sampling_error * query.spread / demand.spread
+        tolerance = sampling + plan.noise_error * query.unit / demand.unit
+        answers.append(shares.answer(query.answer(own), tolerance, plan))
+    return answers

@@ -1,0 +1,264 @@
+"""From a tolerance to the budget it needs, and back, before any record is touched.
+
+The three ways of the lecture, with explicit constants (theory of `oracle.md`). For M numbers in [0, 1] over n
+records, all within the tolerance with probability 1 - beta, half of beta for the sample and half for the noise:
+
+- `laplace`, all records, the budget shared: sqrt(ln(4M/beta) / 2n) + M ln(2M/beta) / (epsilon n);
+- `gaussian`, all records: sqrt(ln(4M/beta) / 2n) + sqrt(M) z / (s n), z the normal quantile at 1 - beta/4M and s
+  the shift that (epsilon, delta) allows;
+- `split`, one of M equal parts for each query, each with the whole budget: sqrt(M ln(4M/beta) / 2n) +
+  M ln(2M/beta) / (epsilon n). Only here may a query depend on earlier answers.
+
+Where the queries' own bounds say more than "M numbers in [0, 1]" (a histogram's counts exclude each other), their
+L1 and L2 bounds take the place of M and sqrt(M).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, final
+
+from scipy.special import ndtri
+
+from tacit.accounting.analytic import gaussian_shift
+from tacit.budget import Budget
+from tacit.checks import checked_confidence, exact_number, finite_number, whole_number
+from tacit.errors import InvalidParameter
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.sums.engines.engine import steps_for
+from tacit.sums.query import Query
+
+_LARGEST_EPSILON = 1e4
+Noise = Literal["laplace", "gaussian"]
+
+
+@final
+@dataclass(frozen=True)
+class Demand:
+    """What some queries ask for together, by public facts alone.
+
+    `factor` is 1/(1 - 2 eta) for labels that are wrong at rate eta: what the correction multiplies everything by.
+    `of` says what the tolerance is about: the population that the records were drawn from, or these records.
+    """
+
+    n: int
+    size: int
+    l1: float
+    l2: float
+    unit: float
+    spread: float
+    confidence: float = 0.95
+    factor: float = 1.0
+    of: Literal["population", "sample"] = "population"
+    coarseness: float = 0.0
+
+    @classmethod
+    def of_queries(
+        cls,
+        queries: Sequence[Query],
+        n: int,
+        *,
+        confidence: float = 0.95,
+        noise_rate: float = 0.0,
+        of: Literal["population", "sample"] = "population",
+    ) -> "Demand":
+        """Add up what the queries need."""
+        if of not in ("population", "sample"):
+            raise InvalidParameter(f"of must be 'population' or 'sample', got {of!r}.")
+        steps = steps_for(n)
+        size = sum(query.size for query in queries)
+        # Sums are floats: rounding may move each by n 2^-52 shares, and so the distance of two by twice that.
+        slack = 1.0 + n * size * 2.0**-50
+        return cls(
+            n=n,
+            size=size,
+            l1=slack * sum(query.l1 * query.rounding(steps) for query in queries),
+            l2=slack * math.sqrt(sum((query.l2 * query.rounding(steps)) ** 2 for query in queries)),
+            unit=max(query.unit for query in queries),
+            spread=max(query.spread for query in queries),
+            confidence=checked_confidence(confidence),
+            factor=1.0 / (1.0 - 2.0 * checked_noise_rate(noise_rate)),
+            of=of,
+            coarseness=max(query.coarseness(steps) for query in queries),
+        )
+
+    @property
+    def sampling(self) -> float:
+        """How far the records' averages, in whole steps, may lie from the population's.
+
+        Of a sample whose labels are wrong at random the same is true: which labels are wrong was drawn, too.
+        """
+        if not self._sampled:
+            return self.coarseness
+        miss = (1.0 - self.confidence) / (4.0 * self.size)
+        return self.coarseness + self.factor * self.spread * math.sqrt(-math.log(miss) / (2.0 * self.n))
+
+    def noise_error(self, mechanism: Laplace | Gaussian) -> float:
+        """How far the noise may move an answer."""
+        return self.factor * self.unit / self.n * mechanism.error(1.0 - self.noise_share)
+
+    @property
+    def _sampled(self) -> bool:
+        return self.of == "population" or self.factor > 1.0
+
+    @property
+    def noise_share(self) -> float:
+        """The probability with which the noise in one number may exceed its error."""
+        share = 2.0 if self._sampled else 1.0
+        return (1.0 - self.confidence) / (share * self.size)
+
+    def mechanism(self, noise: Noise, budget: Budget) -> Laplace | Gaussian:
+        """Return the noise for the sums."""
+        if noise == "laplace":
+            return Laplace.for_budget(budget, self.l1, (self.size,))
+        return Gaussian.for_budget(budget, self.l2, (self.size,))
+
+    def laplace_epsilon(self, allowed: float) -> float:
+        """Return the epsilon at which Laplace noise stays within what is allowed."""
+        return -math.log(self.noise_share) * self.l1 * self.factor * self.unit / (self.n * allowed)
+
+    def gaussian_epsilon(self, allowed: float, delta: float) -> float:
+        """Return the epsilon at which Gaussian noise stays within what is allowed."""
+        quantile = float(ndtri(1.0 - self.noise_share / 2.0))
+        shift = self.l2 * quantile * self.factor * self.unit / (self.n * allowed)
+        low, high = 1e-9, _LARGEST_EPSILON
+        for _ in range(60):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if gaussian_shift(Budget(middle, delta)) >= shift else (middle, high)
+        return high
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """How some queries will be answered, what that costs and how good it is; made without touching a record."""
+
+    noise: Noise
+    budget: Budget
+    tolerance: float
+    sampling_error: float
+    noise_error: float
+    confidence: float
+    n: int
+    size: int
+    of: Literal["population", "sample"]
+    parts: int = 1
+    rounds: int = 1
+
+    def __str__(self) -> str:
+        how = {"laplace": "Laplace noise", "gaussian": "Gaussian noise"}[self.noise]
+        where = f"one of {self.parts} parts of the records each" if self.parts > 1 else "all records"
+        spent = f"{self.budget} for {self.rounds} rounds together" if self.rounds > 1 else f"{self.budget}"
+        return (
+            f"{self.size} number(s) within {self.tolerance:.3g} of the {self.of} at {self.confidence:.4g} "
+            f"(sample {self.sampling_error:.3g}, noise {self.noise_error:.3g}): {how}, {where}, {spent}, "
+            f"n={self.n}, replace-one neighbours"
+        )
+
+
+def plan_for_budget(demand: Demand, budget: Budget) -> Plan:
+    """Return the better of Laplace and Gaussian noise for a budget; without a delta there is Laplace noise only."""
+    return min(
+        (_plan(demand, noise, budget) for noise in _noises(budget)),
+        key=lambda plan: plan.tolerance,
+    )
+
+
+def plan_for_tolerance(
+    demand: Demand, tolerance: float, delta: float = 0.0, *, left: Callable[[], Budget | None] = lambda: None
+) -> Plan:
+    """Return the cheaper of Laplace and Gaussian noise that keeps a tolerance.
+
+    If the sample alone may be farther off, the tolerance is refused with the number of records that would do
+    within what is `left` of a budget (epsilon 1 if that is not known), which is asked for only then.
+    """
+    wanted = finite_number("tolerance", tolerance)
+    if not wanted > 0:
+        raise InvalidParameter(f"tolerance must be positive, got {tolerance!r}.")
+    if demand.sampling >= wanted:
+        raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
+    allowed = wanted - demand.sampling
+    plans = [_kept(demand, noise, allowed, delta) for noise in _noises(Budget(1.0, delta))]
+    found = [plan for plan in plans if plan is not None]
+    if not found:
+        raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
+    return min(found, key=lambda plan: plan.budget.exact_epsilon)
+
+
+def enough_records(demand: Demand, tolerance: float, budget: Budget) -> int:
+    """Return a number of records, at most a thousandth above the smallest, that keeps the tolerance."""
+    low, high = 1, 2
+    while not _keeps(demand, high, tolerance, budget):
+        low, high = high, 2 * high
+        if high > 2**50:
+            raise InvalidParameter("no number of records that can be counted keeps that tolerance.")
+    while high - low > max(1, low // 1000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _keeps(demand, middle, tolerance, budget) else (middle, high)
+    return high
+
+
+def checked_noise_rate(noise_rate: float) -> float:
+    """Return the rate of wrong labels as a float; above one half nothing can be learned."""
+    number = finite_number("noise_rate", noise_rate)
+    if not 0 <= number < 0.5:
+        raise InvalidParameter(f"noise_rate must be at least 0 and below 1/2, got {noise_rate!r}.")
+    return number
+
+
+def _keeps(demand: Demand, n: int, tolerance: float, budget: Budget) -> bool:
+    return plan_for_budget(replace(demand, n=whole_number("n", n)), budget).tolerance <= tolerance
+
+
+def _noises(budget: Budget) -> tuple[Noise, ...]:
+    return ("laplace",) if budget.is_pure else ("laplace", "gaussian")
+
+
+def _plan(demand: Demand, noise: Noise, budget: Budget) -> Plan:
+    mechanism = demand.mechanism(noise, budget)
+    sampling, error = demand.sampling, demand.noise_error(mechanism)
+    return Plan(
+        noise=noise,
+        budget=mechanism.budget,
+        tolerance=sampling + error,
+        sampling_error=sampling,
+        noise_error=error,
+        confidence=demand.confidence,
+        n=demand.n,
+        size=demand.size,
+        of=demand.of,
+    )
+
+
+def _kept(demand: Demand, noise: Noise, allowed: float, delta: float) -> Plan | None:
+    """Return the plan at a round epsilon, just above what is needed, whose noise stays within what is allowed.
+
+    None if there is none: the noise may be too large, or too small to draw with certainty.
+    """
+    needed = demand.laplace_epsilon(allowed) if noise == "laplace" else demand.gaussian_epsilon(allowed, delta)
+    while needed < _LARGEST_EPSILON:
+        try:
+            plan = _plan(demand, noise, Budget(rounded_up(needed), 0.0 if noise == "laplace" else delta))
+        except InvalidParameter:
+            return None
+        if plan.noise_error <= allowed:
+            return plan
+        # What is drawn is a shade larger than the formula, to pay for the errors of drawing it.
+        needed *= plan.noise_error / allowed * (1.0 + 1e-6)
+    return None
+
+
+def rounded_up(number: float) -> float:
+    """Return the number with five digits, rounded up, so that costs are readable and add up."""
+    exponent = 4 - math.floor(math.log10(number))
+    digits = math.ceil(exact_number("epsilon", number) * Fraction(10) ** exponent)
+    return float(Fraction(digits) / Fraction(10) ** exponent)
+
+
+def _too_few(demand: Demand, tolerance: float, budget: Budget) -> str:
+    return (
+        f"{demand.n} records cannot answer {demand.size} number(s) within {tolerance:g} at confidence "
+        f"{demand.confidence:g}: the sample alone may be {demand.sampling:.3g} off. "
+        f"{enough_records(demand, tolerance, budget)} records would do with {budget}; or ask for a larger tolerance."
+    )
