@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from statistical import count_fits
+from support.statistical import count_fits
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")

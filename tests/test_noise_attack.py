@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from statistical import at_most, chance_interval, count_fits, sample_size
+from support.statistical import at_most, chance_interval, count_fits, sample_size
 from tacit import noise
 from tacit.budget import Budget
 from tacit.mechanisms import Gaussian, Laplace, SphericalLaplace

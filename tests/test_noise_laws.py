@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from statistical import cells_fit, count_fits, fits, sample_size
+from support.statistical import cells_fit, count_fits, fits, sample_size
 from tacit import noise
 from tacit.noise import Rehearsal, SystemEntropy
 

@@ -5,7 +5,7 @@ import opendp.prelude as dp
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from statistical import same_law, sample_size
+from support.statistical import same_law, sample_size
 from tacit import noise
 from tacit.accounting import gaussian_delta
 from tacit.budget import Budget

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from statistical import FALSE_ALARM, at_least, at_most, cells_fit, chance_interval, count_fits, fits, same_law
+from support.statistical import FALSE_ALARM, at_least, at_most, cells_fit, chance_interval, count_fits, fits, same_law
 
 
 @pytest.mark.parametrize("size", [50, 1_000, 20_000, 200_000, 2_000_000])

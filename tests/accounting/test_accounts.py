@@ -13,10 +13,10 @@ from dp_accounting import dp_event
 from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import RdpAccountant
-from event_strategies import KINDS, RENYI_KINDS, SLOW
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.event_strategies import KINDS, RENYI_KINDS, SLOW
 from tacit.accounting import EpsilonDeltaDpEvent, Ledger
 from tacit.accounting.accounts import BasicAccount, RenyiAccount, account_for
 from tacit.budget import Budget

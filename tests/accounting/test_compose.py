@@ -8,10 +8,10 @@ from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import RdpAccountant
-from event_strategies import KINDS, LOSS_KINDS, POINT_KINDS, RENYI_KINDS, SLOW, composed, point_priced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.event_strategies import KINDS, LOSS_KINDS, POINT_KINDS, RENYI_KINDS, SLOW, composed, point_priced
 from tacit.accounting import EpsilonDeltaDpEvent, PoissonSampledGaussianDpEvent, cost, gaussian_delta, satisfies
 from tacit.accounting.compose import _ORDERS, renyi_to_epsilon
 from tacit.accounting.prices import point

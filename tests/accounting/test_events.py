@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import PLDAccountant
-from event_strategies import KINDS, SLOW, composed, single
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.event_strategies import KINDS, SLOW, composed, single
 from tacit.accounting import (
     BoundedRangeDpEvent,
     EpsilonDeltaDpEvent,

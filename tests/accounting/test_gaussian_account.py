@@ -10,10 +10,10 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting import dp_event
-from event_strategies import KINDS, composed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.event_strategies import KINDS, composed
 from tacit.accounting import EpsilonDeltaDpEvent, Ledger, PoissonSampledGaussianDpEvent
 from tacit.accounting.accounts import RenyiAccount, account_for
 from tacit.accounting.analytic import gaussian_delta, gaussian_epsilon

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from databases import rows
 from dp_accounting import dp_event
 
+import support
+from support.databases import rows
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
@@ -241,7 +242,13 @@ def test_a_ledger_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
         file.chmod(0o444)
         folder.chmod(0o555)
         content = file.read_bytes()
-        command = [sys.executable, Path(__file__).with_name("workers.py"), "without_rights", handle, str(nobody)]
+        command = [
+            sys.executable,
+            Path(support.__file__).with_name("ledger_workers.py"),
+            "without_rights",
+            handle,
+            str(nobody),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         first, *refusals = json.loads(done.stdout)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from databases import rows
 from dp_accounting import dp_event
 
+from support.databases import rows
 from tacit import Records, Schema, StatisticalOracle, StatisticalQuery
 from tacit.accounting import Ledger, store
 from tacit.accounting.answers import question_digest, recall, record

@@ -17,12 +17,13 @@ import pytest
 import sqlalchemy as sa
 from dp_accounting import dp_event
 
+import support
 from tacit.accounting import Ledger, lock, store
 from tacit.accounting.history import History
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, LedgerBusy
 
-WORKERS = Path(__file__).with_name("workers.py")
+WORKERS = Path(support.__file__).with_name("ledger_workers.py")
 HUNDREDTH = dp_event.LaplaceDpEvent(100.0)
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import roll_back
 from dp_accounting import dp_event
 
+from support.databases import roll_back
 from tacit.accounting import Ledger, history
 from tacit.accounting import ledger as ledger_module
 from tacit.budget import Budget

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from databases import everything, rechain, rewrite, roll_back, rows
 from dp_accounting import dp_event
 
+from support.databases import everything, rechain, rewrite, roll_back, rows
 from tacit.accounting import Ledger, event_to_json
 from tacit.accounting import ledger as ledger_module
 from tacit.budget import Budget

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import privacy_loss_distribution as pld
-from event_strategies import SLOW
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from support.event_strategies import SLOW
 from tacit.accounting import Ledger, PoissonSampledGaussianDpEvent, cost, from_add_or_remove_one, satisfies
 from tacit.accounting.prices import renyi
 from tacit.accounting.sampled import sampled_divergence

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from statistical import count_fits
+from support.statistical import count_fits
 from tacit.audit.game import Batch, play
 from tacit.audit.outcomes import Patience, as_numbers
 from tacit.audit.outputs import as_table, within_reach

@@ -9,8 +9,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hostile_forms import FAILURES, VALUES, Model, hang
 
+from support.hostile_forms import FAILURES, VALUES, Model, hang
 from tacit.audit import Batch, Canary, Fingerprint, Patience, Verdict, audit
 from tacit.budget import Budget
 from tacit.mechanisms import Laplace

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from statistical import at_least, at_most, sample_size
+from support.statistical import at_least, at_most, sample_size
 from tacit.audit.attacks import Canary, Learned, LikelihoodRatio, LowBits
 from tacit.audit.fingerprint import Fingerprint
 from tacit.audit.game import Batch, play

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import statistical
-from erm.densities import Records as Twin
-from erm.densities import laplace_law, log_density, normal_law
+from support import statistical
+from support.densities import Records as Twin
+from support.densities import laplace_law, log_density, normal_law
 from tacit.audit.case import Question
 from tacit.audit.exhibits.objective import OneDimensional, nips2008_law
 from tacit.audit.laws import (

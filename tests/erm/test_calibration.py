@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from densities import (
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from support.densities import (
     Array,
     Loss,
     Records,
@@ -17,9 +20,6 @@ from densities import (
     log_density,
     normal_law,
 )
-from scipy.optimize import brentq
-from scipy.special import expit
-
 from tacit.accounting.analytic import gaussian_delta
 from tacit.budget import Budget
 from tacit.erm.losses.softmax import Softmax

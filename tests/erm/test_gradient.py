@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from densities import Array
 from dp_accounting.dp_event import GaussianDpEvent
 from scipy import optimize, stats
 from scipy.special import expit
 
-from statistical import fits, sample_size
+from support.densities import Array
+from support.statistical import fits, sample_size
 from tacit import noise
 from tacit.accounting.analytic import gaussian_delta, gaussian_shift
 from tacit.budget import Budget

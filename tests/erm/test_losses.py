@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import mpmath
 import numpy as np
 import pytest
-from exact_reference import exact_bend, exact_slope
 from numpy.typing import NDArray
 
+from support.exact_reference import exact_bend, exact_slope
 from tacit.erm import (
     Hinge,
     HuberHinge,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from densities import Records, laplace_law, largest_log_ratio
 from dp_accounting import dp_event
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
+from support.densities import Records, laplace_law, largest_log_ratio
 from tacit import noise
 from tacit.accounting import Ledger, cost
 from tacit.budget import Budget

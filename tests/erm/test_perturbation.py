@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 from threadpoolctl import threadpool_limits
 
-from statistical import fits, sample_size
+from support.statistical import fits, sample_size
 from tacit.accounting import satisfies
 from tacit.budget import Budget
 from tacit.erm.losses.loss import Loss

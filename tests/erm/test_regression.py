@@ -8,7 +8,7 @@ from scipy import optimize, sparse, stats
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from statistical import fits, sample_size
+from support.statistical import fits, sample_size
 from tacit import Budget, Ledger, PrivateLinearRegression
 from tacit.erm import Rows, Squared
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation, _joint_sums

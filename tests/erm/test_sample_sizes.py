@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
-from statistical import at_least, sample_size
+from support.statistical import at_least, sample_size
 from tacit.budget import Budget
 from tacit.erm import Hinge, HuberHinge, Logistic, Objective, Rows, Softmax, Squared
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation

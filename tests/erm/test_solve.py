@@ -8,10 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from exact_reference import DIGITS, exact_gradient, exact_minimiser, exact_point
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.exact_reference import DIGITS, exact_gradient, exact_minimiser, exact_point
 from tacit.erm import (
     Hinge,
     HuberHinge,

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
-from statistical import at_least, at_most, fits, sample_size
+from support.statistical import at_least, at_most, fits, sample_size
 from tacit import noise
 from tacit.accounting import satisfies
 from tacit.budget import Budget

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
 
 from tacit.accounting import Ledger
@@ -217,3 +218,18 @@ def test_a_rehearsal_repeats_and_costs_nothing(ledger: Ledger) -> None:
         assert np.array_equal(one.decision_function(X), two.decision_function(X))
         assert not one.release_.private
     assert ledger.entries() == []
+
+
+def test_probabilities_account_for_the_margin_of_noisy_gradients_too() -> None:
+    """With three classes gradients are of scores with a margin; reading them without it costs log-loss."""
+    chance = np.random.default_rng(5)
+    labels = chance.integers(0, 3, 6000)
+    rows = 0.35 * np.eye(3)[labels] + 0.25 * chance.normal(size=(6000, 3))
+    model = PrivateKernelClassifier(
+        RBF(1.0), 4.0, 1e-6, landmarks=chance.normal(size=(40, 3)), data_norm=1.0, perturbation="gradient", classes=[0, 1, 2],
+        random_state=3,
+    ).fit(rows, labels)  # fmt: skip
+    with_margin = log_loss(labels, model.predict_proba(rows))
+    assert model.margin_ == 2.0
+    model.margin_ = 0.0
+    assert with_margin < log_loss(labels, model.predict_proba(rows)) - 0.01

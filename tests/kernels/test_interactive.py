@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from statistical import FALSE_ALARM
+from support.statistical import FALSE_ALARM
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerCorrupt

@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.dp_event import LaplaceDpEvent
 from scipy import stats
 
-from statistical import FALSE_ALARM, cells_fit, sample_size
+from support.statistical import FALSE_ALARM, cells_fit, sample_size
 from tacit.accounting import cost, satisfies
 from tacit.accounting.events import BoundedRangeDpEvent
 from tacit.budget import Budget

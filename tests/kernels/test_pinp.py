@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from statistical import FALSE_ALARM, at_most, sample_size
+from support.statistical import FALSE_ALARM, at_most, sample_size
 from tacit.accounting import satisfies
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter

@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.dp_event import LaplaceDpEvent, SelfComposedDpEvent
 from scipy import stats
 
-from statistical import FALSE_ALARM, sample_size
+from support.statistical import FALSE_ALARM, sample_size
 from tacit.accounting import cost, satisfies
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statistical import cells_fit, sample_size
+from support.statistical import cells_fit, sample_size
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential

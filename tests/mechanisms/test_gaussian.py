@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from statistical import count_fits, fits, sample_size
+from support.statistical import count_fits, fits, sample_size
 from tacit.accounting import analytic, gaussian_delta, gaussian_shift
 from tacit.accounting.analytic import rounded_down
 from tacit.budget import Budget

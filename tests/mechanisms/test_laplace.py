@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from statistical import count_fits, fits, sample_size
+from support.statistical import count_fits, fits, sample_size
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-from statistical import FALSE_ALARM, sample_size
+from support.statistical import FALSE_ALARM, sample_size
 from tacit.accounting import gaussian_delta, satisfies
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter

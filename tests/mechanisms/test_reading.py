@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from statistical import count_fits, sample_size
+from support.statistical import count_fits, sample_size
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from coarse import coarse
 
-from statistical import cells_fit, sample_size
+from support.coarse import coarse
+from support.statistical import cells_fit, sample_size
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import SparseVector

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from statistical import fits, sample_size
+from support.statistical import fits, sample_size
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace, SphericalLaplace

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from nasty_tables import needs_java
+
+from support.nasty_tables import needs_java
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from statistical import at_most, sample_size
+from support.statistical import at_most, sample_size
 from tacit.queries import StatisticalOracle, StatisticalQuery
 
 RECORDS, QUERIES = 100_000, 100

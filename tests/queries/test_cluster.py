@@ -15,14 +15,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from cluster_driver import EPSILON, QUICK_START, batch
-from nasty_tables import SCHEMA, as_records, nasty_table, needs_java
 
+import support
+from support.cluster_driver import EPSILON, QUICK_START, batch
+from support.nasty_tables import SCHEMA, as_records, nasty_table, needs_java
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.sums.engines.opening import engine_for
 
-DRIVER = Path(__file__).with_name("cluster_driver.py")
+DRIVER = Path(support.__file__).with_name("cluster_driver.py")
 ROWS, FILES = 24_000, 24
 
 
@@ -101,8 +102,12 @@ def test_a_worker_that_dies_during_a_batch_costs_nothing_and_changes_nothing(clu
     ledger = Ledger.create(address, name="cluster", budget=Budget(1.0))
     done = subprocess.run(
         [sys.executable, DRIVER, cluster.address, str(cluster.workers[1]), folder, address],
-        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(DRIVER.parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["done"] < told["total"] == FILES

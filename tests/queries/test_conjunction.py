@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from statistical import at_most, sample_size
+from support.statistical import at_most, sample_size
 from tacit.queries import StatisticalOracle
 from tacit.queries.learners.conjunction import ConjunctionClassifier
 from tacit.queries.sample_sizes import records_for_conjunction

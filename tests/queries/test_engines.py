@@ -11,7 +11,8 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nasty_tables import (
+
+from support.nasty_tables import (
     SCHEMA,
     as_records,
     file_records,
@@ -20,7 +21,6 @@ from nasty_tables import (
     spark_records,
     write_postgresql,
 )
-
 from tacit.data import Flag, Key, Number, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, Query, RowSums, SecondMoments, StatisticalQuery

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from statistical import at_least, sample_size
+from support.statistical import at_least, sample_size
 from tacit.errors import InvalidParameter
 from tacit.queries.learners.counts import Counts
 from tacit.queries.learners.inquiry import Answers

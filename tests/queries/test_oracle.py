@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import support
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
@@ -20,7 +21,7 @@ from tacit.queries.oracle import oracle as oracle_module
 from tacit.queries.oracle.plan import Demand
 from tacit.sums.engines.memory import MemoryEngine
 
-WORKERS = Path(__file__).with_name("oracle_workers.py")
+WORKERS = Path(support.__file__).with_name("oracle_workers.py")
 X = np.random.default_rng(0).normal(size=(500, 3))
 Y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
 BOUNDS = (-6.0, 6.0)

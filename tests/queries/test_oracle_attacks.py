@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from nasty_tables import file_records
 from scipy import sparse
 
+from support.nasty_tables import file_records
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Key, Number, Records, Schema

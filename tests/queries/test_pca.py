@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from statistical import FALSE_ALARM, fits
+from support.statistical import FALSE_ALARM, fits
 from tacit.data import PublicEncoder, adult_schema, load_adult
 from tacit.queries.learners.pca import SQPCA
 from tacit.queries.oracle.plan import Demand

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from statistical import at_most, sample_size
+from support.statistical import at_most, sample_size
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter

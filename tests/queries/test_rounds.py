@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statistical import fits, sample_size
+from support.statistical import fits, sample_size
 from tacit import release
 from tacit.accounting import Ledger, gaussian_delta
 from tacit.budget import Budget

@@ -14,8 +14,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from nasty_tables import file_records
 
+from support.nasty_tables import file_records
 from tacit.data import Category, Flag, Number, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery

@@ -15,7 +15,8 @@ import ibis
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hostile_tables import (
+
+from support.hostile_tables import (
     COLUMNS,
     LEVELS,
     LINES_SCHEMA,
@@ -26,9 +27,8 @@ from hostile_tables import (
     write_lines,
     write_pairs,
 )
-from random_expressions import questions
-
-from statistical import sample_size
+from support.random_expressions import questions
+from support.statistical import sample_size
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Records, Schema

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from statistical import at_most, sample_size
+from support.statistical import at_most, sample_size
 from tacit.data import Category, Number, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries.learners.domains import Cut

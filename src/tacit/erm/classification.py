@@ -1,19 +1,16 @@
 """Linear classifiers with scikit-learn manners."""
 
-import math
 from abc import abstractmethod
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.checks import finite_number
 from tacit.erm.fitting import fit_linear, private_rows
-from tacit.erm.losses.clipped_softmax import ClippedSoftmax
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
@@ -22,6 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn, rows_of
 from tacit.estimators.parameters import known_norm, needed_budget
+from tacit.estimators.probabilities import probabilities
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 
@@ -52,7 +50,8 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_told(self.classes, X)
         return cast("Self", learn(self, X, y, "classification"))
 
-    def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> None:
+    def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> float:
+        """Set the fitted attributes; return the margin that was used."""
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         data, labels = validated(self, X, y=y, order="C")
@@ -77,6 +76,7 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.intercept_ = fitted.intercepts
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
+        return fitted.margin
 
     @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> Floats:
@@ -150,24 +150,12 @@ class PrivateLogisticRegression(_LinearClassifier):
         self.random_state = random_state
 
     def _learn(self, X: Any, y: Any) -> None:
-        private = self.epsilon != np.inf
-        self._fit(X, y, Logistic(MARGIN if private else 0.0), Softmax)
-        clipped = self.perturbation == "gradient" or (self.perturbation == "auto" and self.delta > 0)
-        joint = ClippedSoftmax.anchor if clipped else 0.0
-        self.margin_ = (MARGIN if len(self.classes_) == 2 else joint) if private else 0.0
+        margin = 0.0 if self.epsilon == np.inf else MARGIN
+        self.margin_ = self._fit(X, y, Logistic(margin), Softmax)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of every class for every row.
-
-        Where the expected loss with an anchor a is least, the probabilities are proportional to
-        s (s + e^a (1 - s)), s the softmax of the scores.
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        shares = np.asarray(softmax(scores))
-        shares *= shares * math.exp(-self.margin_) + (1 - shares)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        """Return the probability of every class for every row."""
+        return probabilities(self.decision_function(X), self.margin_)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class for every row."""

@@ -27,11 +27,12 @@ _LARGEST_ENTRY = 1e40
 @final
 @dataclass(frozen=True)
 class Fitted:
-    """A coefficient split into weights and intercepts, the ridge that was used, and the release."""
+    """A coefficient split into weights and intercepts, the ridge and the margin that were used, and the release."""
 
     weights: Floats
     intercepts: Floats
     alpha: float
+    margin: float
     release: Release[Floats]
 
 
@@ -73,7 +74,7 @@ def fit_linear(
     """Fit a linear model privately; without a budget, fit the same model without privacy."""
     if budget is None:
         refuse_ledger(ledger)
-        return split(rows, *_plain(rows, targets, loss, alpha))
+        return split(rows, *_plain(rows, targets, loss, alpha), loss.margin)
     setting = Setting.of(rows, loss)
     mechanism = perturbation_for(perturbation, budget, setting, alpha)
     objective = Objective(rows, targets, loss, mechanism.alpha)
@@ -82,7 +83,7 @@ def fit_linear(
         ridge += f" (raised from {checked_alpha(alpha):g}, which the guarantee needs)"
     public = (*setting.public, ridge, *assumed.values())
     found = release(mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public)
-    return split(rows, found, mechanism.alpha)
+    return split(rows, found, mechanism.alpha, mechanism.loss.margin)
 
 
 def _plain(
@@ -95,9 +96,9 @@ def _plain(
     return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge
 
 
-def split(rows: Rows, found: Release[Floats], alpha: float) -> Fitted:
+def split(rows: Rows, found: Release[Floats], alpha: float, margin: float = 0.0) -> Fitted:
     """Take a coefficient apart into weights and intercepts."""
     stacked = np.atleast_2d(found.value)
     if rows.constant is None:
-        return Fitted(stacked, np.zeros(len(stacked)), alpha, found)
-    return Fitted(stacked[:, :-1].copy(), stacked[:, -1] * rows.constant, alpha, found)
+        return Fitted(stacked, np.zeros(len(stacked)), alpha, margin, found)
+    return Fitted(stacked[:, :-1].copy(), stacked[:, -1] * rows.constant, alpha, margin, found)

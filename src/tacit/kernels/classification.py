@@ -1,12 +1,10 @@
 """Private kernel classification with scikit-learn manners, over public landmarks."""
 
-import math
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.extmath import softmax
 
 from tacit.accounting.ledger import Ledger
 from tacit.erm.classification import MARGIN
@@ -17,6 +15,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.probabilities import probabilities
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, Alpha, needed_kernel, read_records
 from tacit.kernels.kernel.kernel import Kernel
@@ -101,7 +100,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         targets = indices if several else np.where(indices == 1, 1.0, -1.0)
         found = self._release(domain, X, records, targets, loss, budget, assumed)
         self.classes_ = classes
-        self.margin_ = margin
+        self.margin_ = found.margin
         self._keep(domain, found)
 
     @property
@@ -128,9 +127,4 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row, as the logistic loss with its margin reads scores."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        shares = np.asarray(softmax(scores))
-        shares *= shares * math.exp(-self.margin_) + (1 - shares)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return probabilities(self.decision_function(X), self.margin_)

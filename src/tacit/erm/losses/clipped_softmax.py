@@ -33,6 +33,11 @@ class ClippedSoftmax(Loss):
         object.__setattr__(self, "anchor", finite_number("anchor", self.anchor))
 
     @property
+    def margin(self) -> float:
+        """The anchor."""
+        return self.anchor
+
+    @property
     def smoothness(self) -> float:
         """Projecting to a ball brings slopes no further apart."""
         return self.inner.smoothness

@@ -49,6 +49,11 @@ class Loss(ABC):
         """Whether the derivative never changes its sign."""
 
     @property
+    def margin(self) -> float:
+        """By how much a record's own class must lead before it counts less, which probabilities account for."""
+        return 0.0
+
+    @property
     def offset_bound(self) -> float:
         """A bound on the size of `offset`."""
         return 0.0

@@ -44,6 +44,11 @@ class Logistic(PointwiseLoss):
         if not 0 <= self.anchor <= 100:
             raise InvalidParameter(f"anchor must be a number from 0 to 100, got {self.anchor!r}.")
 
+    @property
+    def margin(self) -> float:
+        """The anchor."""
+        return self.anchor
+
     def value(self, t: Floats) -> Floats:
         """Return log(1 + exp(-t))."""
         return np.logaddexp(0.0, -t)

@@ -16,6 +16,7 @@ import numpy as np
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
 from tacit.budget import Budget
 from tacit.checks import finite_number
+from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.standard import Hinge
 from tacit.erm.perturbations.calibration import Tilt, gaussian_tilt, pure_tilt
 from tacit.erm.perturbations.setting import Setting
@@ -36,6 +37,11 @@ class Perturbation(Mechanism[Objective, Floats]):
     """A private way to minimise an objective; `alpha` is the ridge to build the objective with."""
 
     setting: Setting
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that is minimised."""
+        return self.setting.loss
 
     @property
     @abstractmethod

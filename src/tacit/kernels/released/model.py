@@ -58,11 +58,12 @@ class FourierModel:
 @final
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A public model, the ridge that was used and the release."""
+    """A public model, the ridge that was used, the release, and the margin in its loss."""
 
     model: Expansion | FourierModel
     alpha: float
     release: Release[Any]
+    margin: float = 0.0
 
 
 @final
@@ -114,9 +115,12 @@ def release_linear(
     )
     if isinstance(mapped, Landmarks):
         return Released(
-            Expansion(mapped.domain, mapped.points, mapped.span(fitted.weights)), fitted.alpha, fitted.release
+            Expansion(mapped.domain, mapped.points, mapped.span(fitted.weights)),
+            fitted.alpha,
+            fitted.release,
+            fitted.margin,
         )
-    return Released(FourierModel(mapped, fitted.weights), fitted.alpha, fitted.release)
+    return Released(FourierModel(mapped, fitted.weights), fitted.alpha, fitted.release, fitted.margin)
 
 
 def _source(mapped: Landmarks | FourierFeatures) -> str:

@@ -8,9 +8,9 @@ import threading
 import time
 from typing import Any
 
-from nasty_tables import SCHEMA
 from pyspark.sql import SparkSession
 
+from support.nasty_tables import SCHEMA
 from tacit.accounting import Ledger
 from tacit.data import Records
 from tacit.queries import Histogram, Query, StatisticalOracle, StatisticalQuery

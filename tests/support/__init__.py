@@ -1,0 +1,1 @@
+"""What several test modules use: servers, tables, reference implementations, exact critical values."""
