@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
+
+import support
 
 # One of scikit-learn's checks runs only if this is set before SciPy is loaded.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -89,22 +92,19 @@ def _running_server(programs: Path) -> Iterator[Server]:
     user = "postgres" if os.geteuid() == 0 else None
     folder = Path(tempfile.mkdtemp(prefix="tacit-pg-", dir="/tmp"))
     data = folder / "data"
-    try:
-        if user:
-            account = pwd.getpwnam(user)
-            os.chown(folder, account.pw_uid, account.pw_gid)
+    if user:
+        account = pwd.getpwnam(user)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    stop = (programs / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    end = [sys.executable, Path(support.__file__).with_name("end_server.py"), folder, user or "", *stop]
+    with subprocess.Popen(end, stdin=subprocess.PIPE, start_new_session=True):
         _run(
             user, programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale",
             "--no-sync",
         )  # fmt: skip
         options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=on -c max_connections=50"
         _run(user, programs / "pg_ctl", "-D", data, "-w", "-t", "60", "-l", folder / "log", "-o", options, "start")
-        try:
-            yield Server(folder)
-        finally:
-            _run(user, programs / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        yield Server(folder)
 
 
 @pytest.fixture(scope="session")

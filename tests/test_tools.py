@@ -1,9 +1,14 @@
 """The checks that guard the project catch what they are there for."""
 
 import importlib.util
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+
+import support
 
 TOOLS = Path(__file__).resolve().parent.parent / "tools"
 
@@ -83,3 +88,32 @@ def test_an_import_outwards_is_refused(package, monkeypatch, where, line):
     monkeypatch.setattr(tool, "SOURCE", package)
     (package / "tacit" / where).write_text(f"{line}\n")
     assert tool.main() == 1
+
+
+def test_a_killed_test_run_leaves_no_server_behind(tmp_path):
+    """What stops a server does so when its starter is killed, without a chance to clean up."""
+    folder, stopped = tmp_path / "server", tmp_path / "stopped"
+    folder.mkdir()
+    end = [
+        sys.executable,
+        str(Path(support.__file__).with_name("end_server.py")),
+        str(folder),
+        "",
+        "touch",
+        str(stopped),
+    ]
+    starter = (
+        f"import subprocess, time; subprocess.Popen({end!r}, stdin=subprocess.PIPE, start_new_session=True); "
+        "print(flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        run.stdout.readline()
+        assert folder.exists()
+        run.kill()
+    for _ in range(600):
+        if not folder.exists():
+            break
+        time.sleep(0.1)
+    assert stopped.exists()
+    assert not folder.exists()
