@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tacit.accounting.prices import renyi
 from tacit.budget import Budget
 from tacit.mechanisms import Laplace
+from tacit.mechanisms.mechanism import inflated
 from tacit.noise import LAPLACE_ERROR
 
 ORDERS = (1.1, 1.5, 2.0, 5.0, 20.0, 300.0, 1e4, 1e6)
@@ -51,7 +52,7 @@ def test_integers_cost_no_more_than_they_are_charged(epsilon: float, dimension: 
     """All coordinates' divergences, the errors of drawing included, stay below the price of the mechanism's event."""
     noise = Laplace.for_budget(Budget(epsilon), shape=(dimension,))
     charged = renyi(noise.event, order).exact_epsilon
-    moved = math.floor(noise.exact_sensitivity / Fraction(noise.grid)) + dimension
+    moved = math.floor(inflated(noise.sensitivity) / Fraction(noise.grid)) + dimension
     with mpmath.workdps(60):
         # The errors of the sampler could add this much to each of them at most, by the note's second step.
         drawn = (1 + 4 * mpmath.mpf(LAPLACE_ERROR)) / (mpmath.mpf(order) - 1)
@@ -66,7 +67,7 @@ def test_the_price_of_continuous_noise_would_be_too_small() -> None:
     """Integers lose more than continuous noise with the same shift, by more than prices are rounded up."""
     noise = Laplace.for_budget(Budget(20.0))
     with mpmath.workdps(60):
-        moved = math.floor(noise.exact_sensitivity / Fraction(noise.grid)) + 1
+        moved = math.floor(inflated(noise.sensitivity) / Fraction(noise.grid)) + 1
         drawn = _integers(1.1, moved, noise.units)
         ideal = _continuous(1.1, mpmath.mpf(moved) / noise.units)
         assert drawn > ideal * (1 + mpmath.mpf(2) ** -40)

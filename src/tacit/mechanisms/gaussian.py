@@ -15,8 +15,8 @@ from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import checked_confidence
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise
-from tacit.noise import NEGLECTED, Integers, Source, gaussian_error, power_of_two_below
+from tacit.mechanisms.mechanism import AdditiveNoise, fine_grid, inflated
+from tacit.noise import NEGLECTED, Integers, Source, gaussian_error
 
 _LARGEST_SHIFT = 20.0
 _ROUNDING = 1 + 2.0**-45
@@ -66,7 +66,7 @@ class Multipliers:
         """
         ideal = sensitivity * self.drawn
         fine = min(sensitivity * 2.0**-20 / math.sqrt(dimension), ideal * 2.0**-26)
-        grid = power_of_two_below(max(fine, ideal * 2.0**-42))
+        grid = fine_grid(fine, ideal)
         return grid, (sensitivity / grid + math.sqrt(dimension)) * self.drawn * _ROUNDING
 
 
@@ -110,18 +110,9 @@ class Gaussian(AdditiveNoise):
         return GaussianDpEvent(self.noise_multiplier)
 
     @cached_property
-    def _law(self) -> tuple[float, float]:
-        return self.multipliers.law(float(self.exact_sensitivity), self.dimension)
-
-    @property
-    def grid(self) -> float:
-        """Fine enough that rounding the value and the noise is invisible, but never too fine to count."""
-        return self._law[0]
-
-    @property
-    def units(self) -> float:
-        """The standard deviation of the noise in grid units."""
-        return self._law[1]
+    def law(self) -> tuple[float, float]:
+        """The grid, and the standard deviation of the noise in grid units."""
+        return self.multipliers.law(float(inflated(self.sensitivity)), self.dimension)
 
     @property
     def standard_deviation(self) -> float:

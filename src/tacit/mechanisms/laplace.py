@@ -13,8 +13,8 @@ from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise
-from tacit.noise import LAPLACE_ERROR, Integers, Source, power_of_two_below
+from tacit.mechanisms.mechanism import AdditiveNoise, fine_grid, inflated
+from tacit.noise import LAPLACE_ERROR, Integers, Source
 
 
 @final
@@ -43,20 +43,9 @@ class Laplace(AdditiveNoise):
         return LaplaceDpEvent(multiplier)
 
     @cached_property
-    def grid(self) -> float:
-        """A millionth of the sensitivity, shared by the coordinates, but never too fine for the noise."""
-        finest = self.sensitivity / self.budget.epsilon * 2.0**-42
-        return power_of_two_below(max(self.sensitivity * 2.0**-20 / self.dimension, finest))
-
-    @cached_property
-    def units(self) -> int:
-        """The scale of the noise in grid units."""
-        return laplace_units(
-            self.budget.exact_epsilon,
-            self.exact_sensitivity / Fraction(self.grid),
-            self.dimension,
-            self.dimension,
-        )
+    def law(self) -> tuple[float, int]:
+        """The grid, and the scale of the noise in grid units."""
+        return laplace_law(self.budget.exact_epsilon, self.sensitivity, self.dimension)
 
     @property
     def scale(self) -> float:
@@ -74,7 +63,16 @@ class Laplace(AdditiveNoise):
 
     def noise(self, source: Source) -> Integers:
         """Draw the noise, flat, counted in grid units."""
-        return noise.laplace(source, self.units, self.dimension)
+        return noise.laplace(source, self.law[1], self.dimension)
+
+
+def laplace_law(epsilon: Fraction, sensitivity: float, dimension: int = 1) -> tuple[float, int]:
+    """Return the grid, and the scale in grid units, of Laplace noise on so many numbers of this L1 sensitivity.
+
+    The grid is a millionth of the sensitivity, shared by the coordinates, but never too fine for the noise.
+    """
+    grid = fine_grid(sensitivity * 2.0**-20 / dimension, sensitivity / float(epsilon))
+    return grid, laplace_units(epsilon, inflated(sensitivity) / Fraction(grid), dimension, dimension)
 
 
 def laplace_units(epsilon: Fraction, sensitivity: Fraction, rounded: int, draws: int) -> int:

@@ -14,12 +14,10 @@ from tacit.budget import Budget
 from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.reading import add_exactly, numbers
-from tacit.noise import LARGEST_SCALE, Integers, Source, add_on_grid
+from tacit.noise import LARGEST_SCALE, Integers, Source, add_on_grid, power_of_two_below
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer", covariant=True)
-
-_ROUNDING = 1 + Fraction(1, 2**45)
 
 
 class Mechanism(ABC, Generic[Value, Answer]):
@@ -79,13 +77,18 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
 
     @property
     @abstractmethod
-    def grid(self) -> float:
-        """The power of two that every answer is a multiple of."""
+    def law(self) -> tuple[float, float]:
+        """The grid, and the scale of the noise in grid units."""
 
     @property
-    @abstractmethod
+    def grid(self) -> float:
+        """The power of two that every answer is a multiple of."""
+        return self.law[0]
+
+    @property
     def units(self) -> float:
         """The scale of the noise in grid units."""
+        return self.law[1]
 
     @property
     @abstractmethod
@@ -102,11 +105,6 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
         return math.prod(self.shape)
 
     @property
-    def exact_sensitivity(self) -> Fraction:
-        """The sensitivity with room for the rounding of whoever computed it."""
-        return Fraction(self.sensitivity) * _ROUNDING
-
-    @property
     def public(self) -> tuple[str, ...]:
         """What is assumed to be public: the sensitivity and the shape."""
         return f"the sensitivity {self.sensitivity:g}", f"the shape {self.shape}"
@@ -121,6 +119,16 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
         add = add_exactly if read.dtype == object else add_on_grid
         answer = add(read, self.noise(source).reshape(self.shape), self.grid)
         return answer if self.shape else float(answer)
+
+
+def fine_grid(fine: float, scale: float) -> float:
+    """Return the power of two below `fine`, but none too fine to count noise of this scale in."""
+    return power_of_two_below(max(fine, scale * 2.0**-42))
+
+
+def inflated(sensitivity: float) -> Fraction:
+    """Return the sensitivity with room for the rounding of whoever computed it."""
+    return Fraction(sensitivity) * (1 + Fraction(1, 2**45))
 
 
 def checked_budget(budget: Budget) -> Budget:

@@ -12,9 +12,9 @@ from tacit.budget import Budget
 from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, pure_part, typed_below
+from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, fine_grid, inflated, pure_part, typed_below
 from tacit.mechanisms.reading import exact, in_units, listed
-from tacit.noise import LARGEST_SCALE, Source, power_of_two_below
+from tacit.noise import LARGEST_SCALE, Source
 
 
 @final
@@ -55,8 +55,7 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
     @cached_property
     def grid(self) -> float:
         """The power of two that values are compared in."""
-        finest = self.sensitivity * self.hits / self.budget.epsilon * 2.0**-40
-        return power_of_two_below(max(self.sensitivity * 2.0**-20, finest))
+        return fine_grid(self.sensitivity * 2.0**-20, self.sensitivity * self.hits / self.budget.epsilon * 4)
 
     @cached_property
     def units(self) -> tuple[int, int]:
@@ -66,7 +65,7 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
         """
         epsilon = exact_number("epsilon", self.event.epsilon)
         share = Fraction(1 / (1 + (2 * self.hits) ** (2 / 3)))
-        moved = Fraction(self.sensitivity) * (1 + Fraction(1, 2**45)) / Fraction(self.grid)
+        moved = inflated(self.sensitivity) / Fraction(self.grid)
         return (
             laplace_units(epsilon * share, moved, 1, 1),
             laplace_units(epsilon * (1 - share), 2 * self.hits * moved, 2 * self.hits, self.hits),

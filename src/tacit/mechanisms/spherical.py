@@ -11,7 +11,7 @@ from tacit.accounting.events import EpsilonDeltaDpEvent, Event
 from tacit.budget import Budget
 from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, typed_below
+from tacit.mechanisms.mechanism import AdditiveNoise, inflated, typed_below
 from tacit.noise import Integers, Source, power_of_two_below, spherical_error
 
 
@@ -40,22 +40,17 @@ class SphericalLaplace(AdditiveNoise):
         return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon))
 
     @cached_property
-    def grid(self) -> float:
-        """A fixed small part of the noise."""
-        return power_of_two_below(self.sensitivity / self.budget.epsilon * 2.0**-36)
-
-    @cached_property
-    def units(self) -> float:
-        """The scale of the noise in grid units."""
+    def law(self) -> tuple[float, float]:
+        """The grid, a fixed small part of the noise, and the scale of the noise in grid units."""
+        grid = power_of_two_below(self.sensitivity / self.budget.epsilon * 2.0**-36)
         epsilon = exact_number("epsilon", self.event.epsilon)
         left = epsilon - 2 * Fraction(spherical_error(self.dimension))
         if left <= 0:
             raise InvalidParameter(
                 f"{self.budget} is too small to certify for {self.dimension} numbers at once. Release fewer."
             )
-        rounding = Fraction(math.isqrt(self.dimension) + 1)
-        moved = self.exact_sensitivity / Fraction(self.grid) + rounding
-        return math.nextafter(float(moved / left), math.inf)
+        moved = inflated(self.sensitivity) / Fraction(grid) + math.isqrt(self.dimension) + 1
+        return grid, math.nextafter(float(moved / left), math.inf)
 
     @property
     def scale(self) -> float:
