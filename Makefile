@@ -7,14 +7,19 @@ BIN := .venv/bin
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-.venv/installed: pyproject.toml constraints.txt
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[cli,postgres,sql,spark]' \
-	  --requirement requirements-dev.txt
+	$(PIP) pip
+	$(PIP) --editable '.[cli]'
 	@touch $@
 
-demo: .venv/installed ## the main job on real records, with a picture
+.venv/installed: .venv/demo requirements-dev.txt
+	$(PIP) --editable '.[cli,postgres,sql,spark]' --requirement requirements-dev.txt
+	@touch $@
+
+demo: .venv/demo ## the main job on real records, with a picture
 	$(BIN)/tacit demo --output demo
 
 test: check ## everything that must hold
@@ -39,10 +44,12 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/speed_peers.py
 	$(BIN)/python benchmarks/default_ridge.py
 	$(BIN)/python benchmarks/default_margin.py
+	$(BIN)/python benchmarks/softmax_clipping.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/queries_scale.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/audit_diffprivlib.py
 
 docs: .venv/installed ## the documentation as pages in site/
 	$(BIN)/mkdocs build --strict --quiet

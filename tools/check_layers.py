@@ -1,4 +1,4 @@
-"""Check that imports inside tacit go one way, from the outer layers to the inner ones."""
+"""Check that imports inside tacit go one way, from the outer layers to the inner ones, and from room to room."""
 
 import ast
 import sys
@@ -24,10 +24,27 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
+# Within a package; "" stands for the modules that are in no room. A package's own __init__ may import all of it.
+ROOMS = {
+    "erm": ({"losses", "rows"}, {"solver"}, {"perturbations"}, {""}),
+    "kernels": ({"kernel"}, {"maps"}, {"fit"}, {"interactive", "released"}, {""}),
+    "queries": ({"oracle"}, {""}, {"learners"}),
+    "sums": ({"language"}, {""}, {"engines"}),
+    "audit": ({"outcomes"}, {""}, {"catalogue", "exhibits"}),
+}
+ROOM_LEVEL = {
+    (package, room): level for package, order in ROOMS.items() for level, rooms in enumerate(order) for room in rooms
+}
+
 
 def package(module: str) -> str:
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
+
+
+def room(module: str) -> str:
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 and (parts[1], parts[2]) in ROOM_LEVEL else ""
 
 
 def imported(tree: ast.AST) -> list[tuple[int, str]]:
@@ -54,6 +71,10 @@ def problems_in(path: Path) -> list[str]:
         inward = LEVEL.get(there, 99) < LEVEL.get(here, -1)
         if not (there == here or inward):
             found.append(f"{path.relative_to(SOURCE)}:{line}: {here or 'tacit'} must not import {name}")
+        elif there == here and here in ROOMS and path.name != "__init__.py":
+            mine, other = room(module), room(name)
+            if mine != other and not ROOM_LEVEL[here, other] < ROOM_LEVEL[here, mine]:
+                found.append(f"{path.relative_to(SOURCE)}:{line}: {here}.{mine or '*'} must not import {name}")
     return found
 
 

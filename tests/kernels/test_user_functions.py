@@ -23,7 +23,7 @@ from tacit.kernels import (
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.proven import is_proven, is_total
 from tacit.kernels.maps.landmarks import Landmarks
-from tacit.numerics import threads as threads
+from tacit.numerics import threads
 
 METHODS = pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
 ERRORS = pytest.mark.parametrize(
@@ -370,10 +370,10 @@ def test_classifiers_over_landmarks_take_any_record():
 
 def test_a_function_is_called_in_one_thread():
     """However many records there are: it may keep a buffer of its own."""
-    threads = set()
+    seen = set()
 
     def product(x, z):
-        threads.add(threading.get_ident())
+        seen.add(threading.get_ident())
         return float(x[0] * z[0])
 
     mapped = Landmarks.at(Domain(FunctionKernel(product, 1.0, vectors=True), 1.0, 1), np.array([[1.0]]))
@@ -382,7 +382,7 @@ def test_a_function_is_called_in_one_thread():
         patch.setattr(threads, "_WORTH_ARRANGING", 1)
         patch.setattr(threads, "_WORTH_SHARING", 1)
         mapped.features(monkey)
-    assert threads == {threading.get_ident()}
+    assert seen == {threading.get_ident()}
 
 
 def test_landmarks_that_are_not_accepted_are_refused():
