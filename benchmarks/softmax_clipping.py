@@ -18,9 +18,8 @@ from sklearn.datasets import make_classification
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
-from tacit.erm.losses.clipped_softmax import ClippedSoftmax
 from tacit.erm.losses.loss import Loss
-from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.softmax import ClippedSoftmax, Softmax
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows

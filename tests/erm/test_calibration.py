@@ -24,7 +24,7 @@ from tacit.accounting.analytic import gaussian_delta
 from tacit.budget import Budget
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import HuberHinge, HuberRegression, Logistic
-from tacit.erm.perturbations.calibration import Tilt, gaussian_tilt, pure_tilt
+from tacit.erm.perturbations.calibration import LinearNoise, gaussian_noise, pure_noise
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 
@@ -99,7 +99,7 @@ def test_pure_noise_keeps_epsilon_on_every_pair(epsilon: float, loss: Loss, dime
         points = (LINE[::10] if dimension == 1 else PLANE) / norm
         for one, other in _pairs(dimension, norm):
             setting = Setting(one.count, dimension, norm, loss)
-            tilt = pure_tilt(Budget(epsilon), setting, 1e-9)
+            tilt = pure_noise(Budget(epsilon), setting, 1e-9)
             worst = largest_log_ratio(points, one, other, loss, one.count * tilt.alpha, laplace_law(tilt.scale))
             assert worst <= epsilon
 
@@ -124,7 +124,7 @@ def test_pure_noise_keeps_epsilon_on_every_pair_of_several_classes(
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     points = (np.geomspace(1e-1, 1e2, 10)[:, None, None] * directions).reshape(-1, free)
     for one, other in _pairs(dimension, 1.0, classes):
-        tilt = pure_tilt(Budget(epsilon), Setting(one.count, dimension, 1.0, loss), 1e-9)
+        tilt = pure_noise(Budget(epsilon), Setting(one.count, dimension, 1.0, loss), 1e-9)
         worst = largest_log_ratio(points, one, other, loss, one.count * tilt.alpha, laplace_law(tilt.scale))
         assert worst <= epsilon
 
@@ -149,7 +149,7 @@ def _sharp_logistic_pair(at: float, chance: float, count: int, ridge: float) -> 
 def test_the_logistic_rule_is_sharp(epsilon: float, at: int, reached: float) -> None:
     """Explicit records come within 0.1 % of epsilon, and exceed it with a tenth less noise or half the ridge."""
     count = int(10 * at**2 / epsilon) + 100
-    tilt = pure_tilt(Budget(epsilon), Setting(count, 2, 1.0, Logistic()), 1e-12)
+    tilt = pure_noise(Budget(epsilon), Setting(count, 2, 1.0, Logistic()), 1e-12)
 
     def worst(scale: float, ridge: float) -> float:
         pairs = (_sharp_logistic_pair(at, chance, count, ridge) for chance in (0.6, 0.8, 0.9, 0.95, 0.99))
@@ -168,7 +168,7 @@ def test_the_logistic_rule_is_sharp(epsilon: float, at: int, reached: float) -> 
 def test_the_rule_for_smooth_losses_is_sharp(epsilon: float) -> None:
     """A record at the edge of the Huber hinge's parabola, replaced by one opposite, comes within 0.1 % of epsilon."""
     at, count, loss = 30.0, int(36_000 / epsilon) + 100, HuberHinge(0.5)
-    tilt = pure_tilt(Budget(epsilon), Setting(count, 2, 1.0, loss), 1e-12)
+    tilt = pure_noise(Budget(epsilon), Setting(count, 2, 1.0, loss), 1e-12)
     ridge = count * tilt.alpha
     old = np.array([(0.5 + 1e-6) / at, math.sqrt(1 - (0.5 / at) ** 2) - 1e-6])
     new = np.array([(0.5 - 1e-6) / at, -math.sqrt(1 - (0.5 / at) ** 2)])
@@ -185,7 +185,7 @@ def test_the_joint_rule_is_sharp(epsilon: float, at: float, reached: float) -> N
     """Explicit records of three classes come within 0.3 % of epsilon, and exceed it with a tenth less noise."""
     loss, half = Softmax(3), int(80 * at**2 / epsilon) + 100
     count = 2 * half + 4
-    tilt = pure_tilt(Budget(epsilon), Setting(count, 2, 1.0, loss), 1e-12)
+    tilt = pure_noise(Budget(epsilon), Setting(count, 2, 1.0, loss), 1e-12)
     ridge = count * tilt.alpha
     model = np.array([[-at / 2, 0.0], [at / 2, 0.0], [0.0, 0.0]])
 
@@ -219,7 +219,7 @@ def test_gaussian_noise_is_as_tabled(epsilon: float, one_sided: float, two_sided
     budget = Budget(epsilon, 1e-6)
 
     def sigma(loss: Loss) -> float:
-        return gaussian_tilt(budget, Setting(1, 1, 1.0, loss), 1e9).scale
+        return gaussian_noise(budget, Setting(1, 1, 1.0, loss), 1e9).scale
 
     assert sigma(Logistic()) == pytest.approx(one_sided, rel=5e-4)
     assert sigma(HuberHinge(0.5)) == pytest.approx(one_sided, rel=5e-4)
@@ -229,7 +229,7 @@ def test_gaussian_noise_is_as_tabled(epsilon: float, one_sided: float, two_sided
 @pytest.mark.parametrize(("classes", "sigma"), [(3, 12.36), (5, 12.77), (10, 13.25), (100, 14.69)])
 def test_joint_gaussian_noise_is_as_tabled(classes: int, sigma: float) -> None:
     """The joint loss at epsilon 1 and delta 1e-6 needs the noise computed before, hardly more for many classes."""
-    found = gaussian_tilt(Budget(1.0, 1e-6), Setting(1, 1, 1.0, Softmax(classes)), 1e9).scale
+    found = gaussian_noise(Budget(1.0, 1e-6), Setting(1, 1, 1.0, Softmax(classes)), 1e9).scale
     assert found == pytest.approx(sigma, rel=1e-3)
 
 
@@ -237,11 +237,11 @@ def test_joint_gaussian_noise_is_as_tabled(classes: int, sigma: float) -> None:
 def test_gaussian_noise_for_the_logistic_loss_is_sharp(epsilon: float, delta: float) -> None:
     """By exact integration explicit records need 98 % of delta, and more than all of it with a fifth less noise."""
     loss, budget = Logistic(), Budget(epsilon, delta)
-    rough = gaussian_tilt(budget, Setting(10**6, 2, 1.0, loss), 1e-12)
+    rough = gaussian_noise(budget, Setting(10**6, 2, 1.0, loss), 1e-12)
     reach = 7 * rough.scale / (10**6 * rough.alpha)
     at, across = 25 * (reach + 10), (reach + 10) / (25 * (reach + 10))
     count = int(8 * 10**6 * rough.alpha * at**2)
-    tilt = gaussian_tilt(budget, Setting(count, 2, 1.0, loss), 1e-12)
+    tilt = gaussian_noise(budget, Setting(count, 2, 1.0, loss), 1e-12)
     ridge = count * tilt.alpha
     old, new = np.array([-across, math.sqrt(1 - across**2)]), np.array([-across, -math.sqrt(1 - across**2)])
     one = Records.of([old, [_held(at, ridge * at + across, count - 1), 0]], [1, 1], [1, count - 1])
@@ -270,8 +270,8 @@ def test_gaussian_noise_for_other_losses_is_nearly_sharp(
     share: float,
 ) -> None:
     """One record needs nearly delta (half of it if slopes have two signs), and more with a fifth less noise."""
-    asked = 100 * gaussian_tilt(Budget(epsilon, delta), Setting(1, 1, 1.0, loss), 1e-12).scale
-    tilt = gaussian_tilt(Budget(epsilon, delta), Setting(1, 1, 1.0, loss), asked)
+    asked = 100 * gaussian_noise(Budget(epsilon, delta), Setting(1, 1, 1.0, loss), 1e-12).scale
+    tilt = gaussian_noise(Budget(epsilon, delta), Setting(1, 1, 1.0, loss), asked)
     one = Records.of([old[0]], [old[1]])
     reach = (8 * tilt.scale + 2) / tilt.alpha
     axes = [np.linspace(-reach, reach, 40_001)]
@@ -290,7 +290,7 @@ def test_gaussian_noise_keeps_delta_on_every_pair(epsilon: float, delta: float, 
     """By exact integration no pair of neighbours needs more than delta, on the line whatever ridge is asked for."""
     asked = 1e-9 if dimension == 1 else 1.0
     for one, other in itertools.islice(_pairs(dimension, 1.0), 0, None, 1 if dimension == 1 else 5):
-        tilt = gaussian_tilt(Budget(epsilon, delta), Setting(one.count, dimension, 1.0, loss), asked)
+        tilt = gaussian_noise(Budget(epsilon, delta), Setting(one.count, dimension, 1.0, loss), asked)
         ridge = one.count * tilt.alpha
         reach = (7 * tilt.scale + one.count) / ridge
         axes = [np.linspace(-reach, reach, 20_001 if dimension == 1 else 161)] * dimension
@@ -304,7 +304,7 @@ def test_gaussian_noise_for_three_classes_keeps_delta(epsilon: float, delta: flo
     """The joint loss of one feature needs less than delta on every pair, and more on some with half the noise."""
     loss, most = Softmax(3), 0.0
     for one, other in itertools.islice(_pairs(1, 1.0, 3), 0, 24, 3):
-        tilt = gaussian_tilt(Budget(epsilon, delta), Setting(one.count, 1, 1.0, loss), 1e3)
+        tilt = gaussian_noise(Budget(epsilon, delta), Setting(one.count, 1, 1.0, loss), 1e3)
         ridge = one.count * tilt.alpha
         axes = [np.linspace(-1, 1, 121) * (7 * tilt.scale + 2 * one.count) / ridge] * 2
         assert delta_between(axes, one, other, loss, ridge, tilt.scale, epsilon)[0] <= delta
@@ -320,7 +320,7 @@ def test_a_calibration_meets_the_conditions_of_its_proof(epsilon: float, delta: 
     """Scale and ridge satisfy the inequalities that the theorem assumes, evaluated back from scratch."""
     for count, asked in itertools.product((1, 50, 10**6), (1e-12, 1.0)):
         setting = Setting(count, 3, norm, loss)
-        tilt = (gaussian_tilt if delta else pure_tilt)(Budget(epsilon, delta), setting, asked)
+        tilt = (gaussian_noise if delta else pure_noise)(Budget(epsilon, delta), setting, asked)
         kappa = norm**2 / (count * tilt.alpha)
         assert tilt.alpha >= asked
         assert tilt.grid <= tilt.scale * 2.0**-26
@@ -330,7 +330,7 @@ def test_a_calibration_meets_the_conditions_of_its_proof(epsilon: float, delta: 
             assert _pure_loss(tilt, loss, norm, kappa) <= epsilon * (1 + 1e-12)
 
 
-def _pure_loss(tilt: Tilt, loss: Loss, norm: float, kappa: float) -> float:
+def _pure_loss(tilt: LinearNoise, loss: Loss, norm: float, kappa: float) -> float:
     """Return the epsilon that the proof gives for this scale and ridge."""
     beta = norm / tilt.scale
     if isinstance(loss, Softmax):
@@ -341,7 +341,7 @@ def _pure_loss(tilt: Tilt, loss: Loss, norm: float, kappa: float) -> float:
     return 2 * loss.lipschitz * beta + math.log1p(loss.smoothness * kappa)
 
 
-def _gaussian_loss(tilt: Tilt, loss: Loss, norm: float, kappa: float, epsilon: float) -> float:
+def _gaussian_loss(tilt: LinearNoise, loss: Loss, norm: float, kappa: float, epsilon: float) -> float:
     """Return the delta that the proof gives, after checking its conditions."""
     ratio = (norm / tilt.scale) ** 2
     if isinstance(loss, Softmax):
@@ -364,17 +364,17 @@ def _gaussian_loss(tilt: Tilt, loss: Loss, norm: float, kappa: float, epsilon: f
 def test_a_large_ridge_is_left_as_it_was_asked() -> None:
     """The ridge is raised only where the guarantee needs it, and is then what the theorem asks for."""
     setting = Setting(1000, 3, 1.0, Logistic())
-    assert pure_tilt(Budget(1.0), setting, 0.5).alpha == 0.5
-    assert gaussian_tilt(Budget(1.0, 1e-6), setting, 0.5).alpha == 0.5
-    assert pure_tilt(Budget(1.0), setting, 1e-9).alpha == pytest.approx(2 / 1000, rel=1e-6)
-    assert pure_tilt(Budget(1.0), Setting(1000, 3, 1.0, Softmax(4)), 1e-9).alpha == pytest.approx(8 / 1000, rel=1e-6)
-    raised = pure_tilt(Budget(1.0), Setting(1000, 3, 1.0, HuberHinge(0.5)), 1e-9).alpha
+    assert pure_noise(Budget(1.0), setting, 0.5).alpha == 0.5
+    assert gaussian_noise(Budget(1.0, 1e-6), setting, 0.5).alpha == 0.5
+    assert pure_noise(Budget(1.0), setting, 1e-9).alpha == pytest.approx(2 / 1000, rel=1e-6)
+    assert pure_noise(Budget(1.0), Setting(1000, 3, 1.0, Softmax(4)), 1e-9).alpha == pytest.approx(8 / 1000, rel=1e-6)
+    raised = pure_noise(Budget(1.0), Setting(1000, 3, 1.0, HuberHinge(0.5)), 1e-9).alpha
     assert raised == pytest.approx(1 / (1000 * math.expm1(0.5)), rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), Softmax(3)])
 def test_a_huge_epsilon_is_calibrated_or_refused_by_name(loss: Loss) -> None:
     """The largest epsilon that can be typed gives a pure calibration; Gaussian noise is refused beyond 50."""
-    assert pure_tilt(Budget(10**6), Setting(10, 2, 1.0, loss), 1.0).scale > 0
+    assert pure_noise(Budget(10**6), Setting(10, 2, 1.0, loss), 1.0).scale > 0
     with pytest.raises(InvalidParameter, match="50"):
-        gaussian_tilt(Budget(51, 1e-6), Setting(10, 2, 1.0, loss), 1.0)
+        gaussian_noise(Budget(51, 1e-6), Setting(10, 2, 1.0, loss), 1.0)

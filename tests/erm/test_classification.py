@@ -21,7 +21,7 @@ from tacit import noise
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
-from tacit.erm.losses.clipped_softmax import ClippedSoftmax
+from tacit.erm.losses.softmax import ClippedSoftmax
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.numerics.arrays import Floats
 

@@ -21,7 +21,7 @@ from tacit.erm import (
     solve,
 )
 from tacit.erm.losses.tabulated import Tabulated, table_points
-from tacit.erm.perturbations.calibration import pure_tilt
+from tacit.erm.perturbations.calibration import pure_noise
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
@@ -186,7 +186,7 @@ def test_the_squared_loss_is_refused_where_its_slope_has_no_bound(perturbation: 
 
 def test_the_squared_loss_would_have_broken_its_claim() -> None:
     """The twin: noise calibrated to the declared slope leaves a delta of several hundredths at a claimed pure 1."""
-    tilt = pure_tilt(Budget(1.0), Setting(1, 1, 1.0, Squared(1.0, 0.1)), 0.1)
+    tilt = pure_noise(Budget(1.0), Setting(1, 1, 1.0, Squared(1.0, 0.1)), 0.1)
     w = np.linspace(-60.0, 60.0, 400_001)
     # One record (1, 1), or (0, 0): the density of the minimiser is that of b = -alpha w - slope, times alpha + bend.
     density = [
@@ -196,7 +196,7 @@ def test_the_squared_loss_would_have_broken_its_claim() -> None:
     step = w[1] - w[0]
     delta = max(float(np.maximum(one - math.e * two, 0.0).sum()) * step for one, two in (density, density[::-1]))
     assert delta > 0.02
-    tilt = pure_tilt(Budget(1.0), Setting(1, 1, 1.0, HuberRegression(1.1, 1.0)), 0.1)
+    tilt = pure_noise(Budget(1.0), Setting(1, 1, 1.0, HuberRegression(1.1, 1.0)), 0.1)
     one = np.abs(tilt.alpha * w + np.clip(w - 1.0, -1.1, 1.1)) / -tilt.scale + np.log(
         tilt.alpha + (np.abs(w - 1) < 1.1)
     )

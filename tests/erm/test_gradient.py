@@ -14,12 +14,11 @@ from support.statistical import fits, sample_size
 from tacit import noise
 from tacit.accounting.analytic import gaussian_delta, gaussian_shift
 from tacit.budget import Budget
-from tacit.erm.losses.clipped_softmax import ClippedSoftmax
 from tacit.erm.losses.loss import Loss
-from tacit.erm.losses.softmax import Softmax
+from tacit.erm.losses.softmax import ClippedSoftmax, Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
 from tacit.erm.perturbations.defaults import default_alpha, default_kind, perturbation_for
-from tacit.erm.perturbations.gradient import GradientPerturbation, gradient_diameter
+from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
@@ -35,8 +34,8 @@ TABLE = {0.0: 1.0, 0.5: 1.029, 1.0: 1.099, 2.0: 1.270, 5.0: 1.617, 10.0: 1.821, 
 @pytest.mark.parametrize("size", TABLE)
 def test_the_diameter_is_as_tabled(size: float) -> None:
     """The largest distance of two records' gradients is the one found by global optimisation before."""
-    assert gradient_diameter(size, 1.0) == pytest.approx(TABLE[size], abs=6e-4)
-    assert gradient_diameter(size / 7.0, 7.0) == pytest.approx(7 * TABLE[size], rel=1e-3)
+    assert Logistic().gradient_diameter(size, 1.0) == pytest.approx(TABLE[size], abs=6e-4)
+    assert Logistic().gradient_diameter(size / 7.0, 7.0) == pytest.approx(7 * TABLE[size], rel=1e-3)
 
 
 def _distance(coordinates: Array, size: float, anchor: float) -> float:
@@ -60,14 +59,14 @@ def test_no_two_records_have_gradients_further_apart_than_the_diameter(size: flo
     options = {"fatol": 1e-12}
     found = -optimize.minimize(_distance, start, args=(size, anchor), method="Nelder-Mead", options=options).fun
     largest = max(found, float(apart.max()))
-    assert largest <= gradient_diameter(size, 1.0, anchor)
-    assert largest > 0.999 * gradient_diameter(size, 1.0, anchor)
+    assert largest <= Logistic(anchor).gradient_diameter(size, 1.0)
+    assert largest > 0.999 * Logistic(anchor).gradient_diameter(size, 1.0)
 
 
 def test_the_diameter_grows_with_the_coefficient_up_to_twice_the_norm() -> None:
     """Between its two ends the diameter never falls, however extreme the argument."""
     sizes = [0.0, *np.geomspace(1e-300, 1e300, 601)]
-    found = [gradient_diameter(size, 1.0) for size in sizes]
+    found = [Logistic().gradient_diameter(size, 1.0) for size in sizes]
     assert all(b >= a * (1 - 1e-11) for a, b in itertools.pairwise(found))
     assert found[0] == pytest.approx(1.0)
     assert found[-1] == pytest.approx(2.0)
@@ -122,7 +121,7 @@ def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
             slow = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 16), accurate=True)
         assert np.linalg.norm(fast - slow) <= mechanism._rounding(size)
         anchor = loss.anchor if isinstance(loss, Logistic) else math.inf
-        exact = gradient_diameter(size, rows.norm, anchor) if anchor < math.inf else 2 * rows.norm
+        exact = Logistic(anchor).gradient_diameter(size, rows.norm) if anchor < math.inf else 2 * rows.norm
         assert mechanism.sensitivity(size) >= exact / 9000 + 2 * float(np.linalg.norm(fast - slow))
         assert mechanism.sensitivity(size) - exact / 9000 >= 1.9 * mechanism._rounding(size)
 
@@ -160,7 +159,7 @@ def test_all_steps_together_lose_what_one_gaussian_release_loses(
     targets = np.resize([1.0, -1.0], 40) if loss.outputs == 1 else np.resize([0, 1, 2], 40)
     mechanism.randomise(Objective(rows, targets, loss, mechanism.alpha), SystemEntropy())
     assert len(drawn) == len(points) == mechanism.steps >= 3
-    sizes = [gradient_diameter(size, 1.0, loss.anchor) if isinstance(loss, Logistic) else 2.0 for size in points]
+    sizes = [loss.gradient_diameter(size, 1.0) if isinstance(loss, Logistic) else 2.0 for size in points]
     total = math.sqrt(sum((size / 40 / sigma) ** 2 for size, sigma in zip(sizes, drawn, strict=True)))
     assert gaussian_delta(epsilon, total) <= 1e-6
     assert gaussian_delta(epsilon, total * 1.01) > 1e-6
@@ -178,7 +177,7 @@ def test_the_noise_in_a_gradient_has_its_standard_deviation() -> None:
         [np.linalg.norm(mechanism._noisy(np.ones(60), point, source) - 1) for _ in range(sample_size(400))]
     )
     shift = gaussian_shift(Budget(1.0, 1e-6)) / math.sqrt(mechanism.steps)
-    sigma = gradient_diameter(float(np.linalg.norm(point)), 1.0) / 100 / shift
+    sigma = Logistic().gradient_diameter(float(np.linalg.norm(point)), 1.0) / 100 / shift
     assert fits(norms, stats.chi(60, scale=sigma * 1.00001).cdf)
     assert not fits(norms, stats.chi(60, scale=sigma / 0.9).cdf)
 

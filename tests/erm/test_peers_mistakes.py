@@ -18,7 +18,7 @@ from tacit.budget import Budget
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.losses.standard import HuberHinge, Logistic
 from tacit.erm.perturbations import perturbation
-from tacit.erm.perturbations.calibration import pure_tilt
+from tacit.erm.perturbations.calibration import pure_noise
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
@@ -46,7 +46,7 @@ def test_the_jacobian_grows_with_the_square_of_the_norm(loss: Logistic | HuberHi
     ridge = loss.smoothness * norm / math.expm1(0.5)
     mistaken = largest_log_ratio(points, one, none, loss, ridge, laplace_law(2 * norm / 0.5))
     assert mistaken > 1.75
-    tilt = pure_tilt(Budget(1.0), Setting(1, 1, norm, loss), ridge)
+    tilt = pure_noise(Budget(1.0), Setting(1, 1, norm, loss), ridge)
     assert tilt.alpha > ridge
     assert largest_log_ratio(points, one, none, loss, tilt.alpha, laplace_law(tilt.scale)) <= 1.0
 

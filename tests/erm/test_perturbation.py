@@ -196,9 +196,9 @@ def test_a_gaussian_random_term_has_its_standard_deviation() -> None:
     mechanism = ObjectivePerturbation(budget, Setting.of(rows, Logistic()), 0.1)
     objective = Objective(rows, np.resize([1.0, -1.0], rows.count), Logistic(), mechanism.alpha)
     norms = np.array([np.linalg.norm(_term(released, objective)) for released in _draws(mechanism, objective, 300)])
-    assert mechanism.tilt.scale == pytest.approx(8.449 / 0.99, rel=3e-3)
-    assert fits(norms, stats.chi(100, scale=mechanism.tilt.scale * 1.0001).cdf)
-    assert not fits(norms, stats.chi(100, scale=mechanism.tilt.scale / 0.9).cdf)
+    assert mechanism.linear_noise.scale == pytest.approx(8.449 / 0.99, rel=3e-3)
+    assert fits(norms, stats.chi(100, scale=mechanism.linear_noise.scale * 1.0001).cdf)
+    assert not fits(norms, stats.chi(100, scale=mechanism.linear_noise.scale / 0.9).cdf)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -211,11 +211,11 @@ def test_the_solvers_error_is_paid_for_twice(loss: Loss, delta: float, monkeypat
     objective = Objective(rows, _targets(loss, np.random.default_rng(1), rows.count), loss, mechanism.alpha)
     mechanism.randomise(objective, Rehearsal(0))
     (tolerance,), (law,) = spy.tolerances, spy.laws
-    rounded = mechanism.tilt.grid * math.sqrt(mechanism.tilt.size) / 2 / rows.count
+    rounded = mechanism.linear_noise.grid * math.sqrt(mechanism.linear_noise.size) / 2 / rows.count
     assert law.sensitivity >= 2 * (tolerance + rounded) / mechanism.alpha
     assert law.sensitivity > 2.000001 * tolerance / mechanism.alpha or rounded < 1e-6 * tolerance
     assert law.budget == Budget(1.0) / 100
-    assert law.standard_deviation * rows.count * mechanism.alpha < 0.01 * mechanism.tilt.typical
+    assert law.standard_deviation * rows.count * mechanism.alpha < 0.01 * mechanism.linear_noise.typical
 
 
 @pytest.mark.parametrize("kind", [ObjectivePerturbation, OutputPerturbation])

@@ -16,14 +16,14 @@ from typing import Literal, TypeAlias, final
 from scipy.special import gammainccinv
 
 from tacit.budget import Budget
-from tacit.checks import finite_number
-from tacit.erm.losses.loss import Loss, PointwiseLoss
-from tacit.erm.losses.standard import Logistic, Squared
+from tacit.checks import finite_number, positive_number
+from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.standard import Logistic
+from tacit.erm.perturbations.calibration import additive_noise
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.spherical import SphericalLaplace
+from tacit.numerics.bisection import bisect
 
 Planned: TypeAlias = OutputPerturbation | ObjectivePerturbation
 
@@ -53,7 +53,7 @@ def training_gap(mechanism: Planned, *, failure: float) -> float:
     Reference: sample_sizes.md, "Training loss" (Chaudhuri and Monteleoni 2008, Lemmas 3 and 4).
     """
     _check(mechanism.setting.loss)
-    tilt, shift = _disturbance(mechanism, _chance("failure", failure))
+    tilt, shift = _disturbance(mechanism, _chance(failure))
     return tilt**2 / (2 * mechanism.alpha) + tilt * shift + _bend(mechanism) * shift**2 / 2
 
 
@@ -66,7 +66,7 @@ def true_gap(mechanism: Planned, *, reference_norm: float, failure: float) -> fl
     Reference: sample_sizes.md, "Expected loss" (Chaudhuri and Monteleoni 2008, Theorems 4 and 5).
     """
     _check(mechanism.setting.loss)
-    size, half = _positive("reference_norm", reference_norm), _chance("failure", failure) / 2
+    size, half = positive_number("reference_norm", reference_norm), _chance(failure) / 2
     setting, alpha = mechanism.setting, mechanism.alpha
     sampling = setting.slope * (2 + math.sqrt(2 * math.log(1 / half))) / math.sqrt(setting.count)
     tilt, shift = _disturbance(mechanism, half)
@@ -92,7 +92,7 @@ def records_for_training_gap(
     Assumes: as `training_gap`; rows of norm at most `norm`; the logistic loss unless another is given.
     Reference: sample_sizes.md, "Numbers of records".
     """
-    ridge, wanted = _positive("alpha", alpha), _positive("gap", gap)
+    ridge, wanted = positive_number("alpha", alpha), positive_number("gap", gap)
 
     def enough(count: int) -> bool:
         mechanism = _KINDS[kind](budget, Setting(count, dimension, norm, loss or Logistic()), ridge)
@@ -119,8 +119,8 @@ def records_for_true_gap(
     Assumes: as `true_gap`; rows of norm at most `norm`; the logistic loss unless another is given.
     Reference: sample_sizes.md, "Numbers of records".
     """
-    wanted = _positive("gap", gap)
-    ridge = wanted / _positive("reference_norm", reference_norm) ** 2
+    wanted = positive_number("gap", gap)
+    ridge = wanted / positive_number("reference_norm", reference_norm) ** 2
 
     def enough(count: int) -> bool:
         mechanism = _KINDS[kind](budget, Setting(count, dimension, norm, loss or Logistic()), ridge)
@@ -137,17 +137,16 @@ def _disturbance(mechanism: Planned, failure: float) -> tuple[float, float]:
     if isinstance(mechanism, OutputPerturbation):
         sensitivity = 2 * (setting.slope / setting.count + tolerance) / alpha
         return 0.0, tolerance / alpha + _additive(mechanism.budget, sensitivity, setting.free, failure)
-    tilt = mechanism.tilt
-    rounding = tilt.grid * math.sqrt(tilt.size) / (2 * setting.count)
+    law = mechanism.linear_noise
+    rounding = law.grid * math.sqrt(law.size) / (2 * setting.count)
     trace = _additive(mechanism.shares[1], 2 * (tolerance + rounding) / alpha, setting.free, 0.02 * failure)
-    main = _reach(tilt.typical, tilt.size, tilt.gaussian, 0.98 * failure)
+    main = _reach(law.typical, law.size, law.gaussian, 0.98 * failure)
     return main / setting.count, tolerance / alpha + trace
 
 
 def _additive(budget: Budget, sensitivity: float, size: int, failure: float) -> float:
     """Bound the norm of the noise that `budget` needs at this sensitivity."""
-    family = SphericalLaplace if budget.is_pure else Gaussian
-    law = family.for_budget(budget, sensitivity, size)
+    law = additive_noise(budget, sensitivity, size)
     return _reach(law.standard_deviation, size, not budget.is_pure, failure)
 
 
@@ -175,31 +174,20 @@ def _fewest(kind: str, enough: Callable[[int], bool]) -> int:
         high *= 2
         if high > _MOST_RECORDS:
             raise InvalidParameter("no feasible number of records is enough. Ask for a larger gap or epsilon.")
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect(enough, high, high // 2)[0]
 
 
 def _check(loss: Loss) -> None:
     """Refuse losses that the proofs do not cover."""
-    if not isinstance(loss, PointwiseLoss) or isinstance(loss, Squared) or math.isinf(loss.smoothness):
+    if loss.outputs > 1 or math.isinf(loss.smoothness) or loss.steepest(math.inf) > loss.lipschitz:
         raise InvalidParameter(
             f"sample sizes are proved for smooth, Lipschitz losses of one score, and {type(loss).__name__} is none. "
             "Use Logistic, HuberHinge or HuberRegression."
         )
 
 
-def _positive(name: str, value: float) -> float:
-    number = finite_number(name, value)
-    if not number > 0:
-        raise InvalidParameter(f"{name} must be a positive number, got {value!r}.")
-    return number
-
-
-def _chance(name: str, value: float) -> float:
-    number = finite_number(name, value)
+def _chance(failure: float) -> float:
+    number = finite_number("failure", failure)
     if not 0 < number < 1:
-        raise InvalidParameter(f"{name} must be a chance between 0 and 1, got {value!r}.")
+        raise InvalidParameter(f"failure must be a chance between 0 and 1, got {failure!r}.")
     return number

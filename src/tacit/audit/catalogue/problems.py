@@ -10,7 +10,7 @@ import numpy as np
 from tacit.accounting.analytic import gaussian_delta
 from tacit.audit.attacks import Attack, Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case
-from tacit.audit.laws import Formula, Noise, NormalNoise, Records, SphericalNoise, Tilted, minimiser
+from tacit.audit.laws import CountedRows, Formula, NoiseLaw, Tilted, minimiser
 from tacit.audit.report import Exact
 from tacit.audit.search import Found, Pair, largest_loss, tiny_pairs
 from tacit.budget import Budget
@@ -20,6 +20,7 @@ from tacit.erm.perturbations.perturbation import ObjectivePerturbation, Perturba
 from tacit.erm.perturbations.setting import Setting
 
 _SETS = 8
+_Built = tuple[Pair, tuple[Attack, ...], Exact | None]
 
 
 def ridge_for(n_lambda: float | None, count: int) -> float | Literal["auto"]:
@@ -29,7 +30,7 @@ def ridge_for(n_lambda: float | None, count: int) -> float | Literal["auto"]:
 
 @final
 @dataclass(frozen=True)
-class Linear:
+class LinearProblem:
     """A pointwise loss and its derivatives, under one perturbation; rows have norm at most 1."""
 
     loss: PointwiseLoss
@@ -47,33 +48,21 @@ class Linear:
         """Return the exact law of the coefficient under objective perturbation, the solver's trace of noise aside."""
         calibrated = self.calibrated(count, dimension)
         assert isinstance(calibrated, ObjectivePerturbation)
-        tilt = calibrated.tilt
-        noise: Noise = NormalNoise(tilt.scale) if tilt.gaussian else SphericalNoise(tilt.scale)
-        return Tilted(self.formula, count * calibrated.alpha, noise)
+        law = calibrated.linear_noise
+        return Tilted(self.formula, count * calibrated.alpha, NoiseLaw(law.scale, law.gaussian))
 
-    def case(self, name: str, estimator: Callable[[float | Literal["auto"]], Any], plays: int) -> Case:
+    def case(self, estimator: Callable[..., Any], plays: int) -> Case:
         """Return the game on the worst of some tiny data sets with one feature, and what their densities say."""
-        attacks: tuple[Attack, ...]
-        exact: Exact | None
-        if self.kind == "objective":
-            pair, attacks, exact = self._objective()
-        elif self.kind == "output":
-            pair, attacks, exact = self._output()
-        else:
-            pair, attacks, exact = _label_flip(), (Canary((1.0, 0.0)),), None
-        alpha = ridge_for(self.n_lambda, pair.first.count)
+        built = {"objective": self._objective, "output": self._output}.get(self.kind, _label_flip)
+        pair, attacks, exact = built()
+        count = pair.first.count
+        alpha = ridge_for(self.n_lambda, count)
         first, second = ((records.rows, records.targets) for records in (pair.first, pair.second))
-        return Case(
-            name,
-            self.claim,
-            lambda data: estimator(alpha).fit(*data),
-            first,
-            second,
-            attacks,
-            plays,
-            exact,
-            self._note(pair.first.count),
-        )
+
+        def fit(data: Any) -> Any:
+            return estimator(alpha=alpha).fit(*data)
+
+        return Case(self.claim, fit, first, second, attacks, plays, exact, self._note(count))
 
     def _note(self, count: int) -> str:
         used = count * self.calibrated(count).alpha
@@ -81,7 +70,7 @@ class Linear:
             return f"n lambda = {used:.4g}"
         return f"n lambda was raised from {self.n_lambda:g} to {used:.4g}, which the guarantee needs"
 
-    def _objective(self) -> tuple[Pair, tuple[Attack, ...], Exact]:
+    def _objective(self) -> _Built:
         pairs = list(tiny_pairs(1, 1.0, sets=_SETS))
         laws = [self.law(pair.first.count) for pair in pairs]
         losses = [largest_loss(law, pair)[0] for law, pair in zip(laws, pairs, strict=True)]
@@ -98,7 +87,7 @@ class Linear:
         reach = (40 * law.noise.unit + 4) / law.ridge
         return law.delta(pair.first, pair.second, self.claim.epsilon, reach, steps=20_001)
 
-    def _output(self) -> tuple[Pair, tuple[Attack, ...], Exact]:
+    def _output(self) -> _Built:
         pairs = list(tiny_pairs(1, 1.0, sets=_SETS))
         shifts = [self._shift(pair) for pair in pairs]
         worst = int(np.argmax(shifts))
@@ -107,18 +96,18 @@ class Linear:
         ridge = pair.first.count * self.calibrated(pair.first.count).alpha
         one, other = (minimiser(records, self.formula, ridge) for records in (pair.first, pair.second))
         attacks = (
-            LikelihoodRatio(lambda w: noise.log_density(w[:, :1] - one), lambda w: noise.log_density(w[:, :1] - other)),
+            LikelihoodRatio.shifted(lambda w: noise.log_density(w[:, :1]), one, other),
             LowBits((float(one[0]), 0.0), (float(other[0]), 0.0)),
         )
-        if isinstance(noise, SphericalNoise):
+        if not noise.gaussian:
             return pair, attacks, Exact(max(shifts), None, len(pairs), pair.kind)
         delta = gaussian_delta(self.claim.epsilon, max(shifts))
         return pair, attacks, Exact(math.inf, delta, len(pairs), pair.kind)
 
-    def _output_noise(self, count: int) -> Noise:
+    def _output_noise(self, count: int) -> NoiseLaw:
         """Return tacit's own noise on one coefficient, of which it states the deviation for a row of norm 1."""
         deviation = self.calibrated(count).prediction_noise
-        return SphericalNoise(deviation / math.sqrt(2)) if self.claim.is_pure else NormalNoise(deviation)
+        return NoiseLaw(deviation / math.sqrt(2)) if self.claim.is_pure else NoiseLaw(deviation, gaussian=True)
 
     def _shift(self, pair: Pair) -> float:
         """Return how far the solution moves, in units of the noise."""
@@ -137,6 +126,7 @@ def with_found(case: Case, found: Found) -> Case:
     return replace(case, exact=Exact(found.loss, None, pairs, found.where))
 
 
-def _label_flip() -> Pair:
-    first = Records.of([[1.0]], [1.0])
-    return Pair(first, first.replaced([1.0], -1.0), np.zeros(1), "one record, its label flips")
+def _label_flip() -> _Built:
+    first = CountedRows.of([[1.0]], [1.0])
+    pair = Pair(first, first.replaced([1.0], -1.0), np.zeros(1), "one record, its label flips")
+    return pair, (Canary((1.0, 0.0)),), None

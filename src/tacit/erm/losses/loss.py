@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 
-"""The largest relative error of one rounding to double precision."""
-
 
 class Loss(ABC):
     """What the scores of a linear model cost: convex, nonnegative, with declared constants.
 
     Scores are arrays of shape (rows, columns). For a pointwise loss the columns are independent models;
-    for a joint loss they are the `outputs` scores of one model.
+    for a joint loss they are the `outputs` scores of one model. What a loss declares here is believed of the library's
+    own losses only (`Setting`).
     """
+
+    free_jacobian: ClassVar[bool] = False
+    """Whether objective perturbation pays nothing for the Jacobian once there is enough ridge (perturbation.md)."""
 
     @property
     def name(self) -> str:
@@ -52,6 +54,20 @@ class Loss(ABC):
     def margin(self) -> float:
         """By how much a record's own class must lead before it counts less, which probabilities account for."""
         return 0.0
+
+    @property
+    def has_corner(self) -> bool:
+        """Whether this is the hinge itself, for which there is a solver of its own (`tacit.erm.solver.hinge`)."""
+        return False
+
+    @property
+    def for_gradients(self) -> "Loss":
+        """The loss whose gradients noise is added to: this one, unless another has less to hide."""
+        return self
+
+    def gradient_diameter(self, size: float, norm: float) -> float:
+        """Bound how far apart two records' gradients are at a coefficient of norm `size`, rows being within `norm`."""
+        return 2 * (self.lipschitz * norm)
 
     @property
     def offset_bound(self) -> float:
@@ -88,6 +104,10 @@ class Loss(ABC):
     @abstractmethod
     def curvatures(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
         """Return the second derivative in every score by itself; `shifted` is as in `values`."""
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return p, in the memory of `scores`, for a joint loss whose second derivatives are diag(p) - p p^T."""
+        raise NotImplementedError(f"{self.name} has no such second derivatives")
 
     @property
     @abstractmethod

@@ -19,10 +19,11 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import finite_number
+from tacit.checks import finite_number, positive_number
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.bisection import bisect
 
 
 @final
@@ -38,6 +39,7 @@ class Logistic(PointwiseLoss):
     lipschitz: ClassVar[float] = 1.0
     smoothness: ClassVar[float] = 0.25
     one_sided: ClassVar[bool] = True
+    free_jacobian: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "anchor", finite_number("anchor", self.anchor))
@@ -80,6 +82,25 @@ class Logistic(PointwiseLoss):
         """The maximum of |t| exp(t) / (1 + exp(t))^2 is 0.22394."""
         return min(0.224, 0.25 * (reach + self.anchor))
 
+    def gradient_diameter(self, size: float, norm: float) -> float:
+        """Return norm * max over theta of 2 sin(theta) sig(anchor + k cos(theta)), k = size * norm.
+
+        That grows from `norm` at zero, without an anchor, to twice that far out. The maximum is where cos(theta) =
+        k sin(theta)^2 sig(-anchor - k cos(theta)), one side of which falls and the other rises.
+        """
+        k = size * norm
+
+        def rising(angle: float) -> bool:
+            cosine = math.cos(angle)
+            return cosine > k * math.sin(angle) ** 2 * _sigmoid(-self.anchor - k * cosine)
+
+        low, high = bisect(rising, 0.0, math.pi / 2, steps=60)
+        return norm * 2 * math.sin(high) * _sigmoid(self.anchor + k * math.cos(low)) * (1 + 1e-12)
+
+
+def _sigmoid(t: float) -> float:
+    return 1 / (1 + math.exp(-t)) if t > -700 else 0.0
+
 
 @final
 @dataclass(frozen=True)
@@ -92,7 +113,7 @@ class HuberHinge(PointwiseLoss):
     anchor = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "width", _positive("width", self.width))
+        object.__setattr__(self, "width", positive_number("width", self.width))
 
     @property
     def smoothness(self) -> float:
@@ -133,6 +154,11 @@ class Hinge(PointwiseLoss):
     one_sided: ClassVar[bool] = True
     anchor = 1.0
 
+    @property
+    def has_corner(self) -> bool:
+        """True, but not of a subclass, which may have another shape."""
+        return type(self) is Hinge
+
     def value(self, t: Floats) -> Floats:
         """Return max(0, -t)."""
         return np.maximum(-t, 0.0)
@@ -166,8 +192,8 @@ class Squared(PointwiseLoss):
     one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target_bound", _positive("target_bound", self.target_bound))
-        object.__setattr__(self, "prediction_bound", _positive("prediction_bound", self.prediction_bound))
+        object.__setattr__(self, "target_bound", positive_number("target_bound", self.target_bound))
+        object.__setattr__(self, "prediction_bound", positive_number("prediction_bound", self.prediction_bound))
 
     @property
     def largest_target(self) -> float:
@@ -225,8 +251,8 @@ class HuberRegression(PointwiseLoss):
     one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "width", _positive("width", self.width))
-        object.__setattr__(self, "target_bound", _positive("target_bound", self.target_bound))
+        object.__setattr__(self, "width", positive_number("width", self.width))
+        object.__setattr__(self, "target_bound", positive_number("target_bound", self.target_bound))
 
     @property
     def largest_target(self) -> float:
@@ -258,11 +284,3 @@ class HuberRegression(PointwiseLoss):
     def relative_smoothness(self, reach: float) -> float:
         """Curvature is zero where |t| > width."""
         return self.width
-
-
-def _positive(name: str, value: object) -> float:
-    """Return a declared constant as a float; refuse one that is not positive and finite."""
-    number = finite_number(name, value)
-    if not number > 0:
-        raise InvalidParameter(f"{name} must be a positive finite number, got {value!r}.")
-    return number

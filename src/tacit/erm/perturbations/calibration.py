@@ -1,6 +1,6 @@
 """How much noise in the objective, and how much ridge, a budget calls for.
 
-Each rule here turns (setting, asked ridge, budget) into a `Tilt`: the law of the random vector b in the
+Each rule here turns (budget, setting, asked ridge) into a `LinearNoise`: the law of the random vector b in the
 term b.w/n, and the ridge that makes it enough. The proofs are in perturbation.md.
 """
 
@@ -12,11 +12,13 @@ from typing import final
 from tacit import noise
 from tacit.accounting.analytic import gaussian_delta, gaussian_shift, rounded_down
 from tacit.budget import Budget
-from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.gaussian import Gaussian
+from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.mechanisms.spherical import SphericalLaplace
 from tacit.noise import NEGLECTED, Integers, Source, gaussian_error, power_of_two_below
+from tacit.numerics.bisection import bisect
 
 _UP = 1 + 1e-12
 _DOWN = 1 - 1e-12
@@ -24,7 +26,7 @@ _DOWN = 1 - 1e-12
 
 @final
 @dataclass(frozen=True)
-class Tilt:
+class LinearNoise:
     """The law of b (integers times a grid) and the ridge it needs."""
 
     alpha: float
@@ -50,52 +52,49 @@ class Tilt:
         return self.scale * (1.0 if self.gaussian else math.sqrt(self.size + 1))
 
 
-def pure_tilt(budget: Budget, setting: Setting, alpha: float) -> Tilt:
+def pure_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNoise:
     """Calibrate spherical Laplace noise to an epsilon.
 
-    The logistic and the softmax loss need no correction for the Jacobian once n alpha is large enough: the
-    ridge is raised to that. For other losses epsilon pays for the Jacobian, and the ridge is raised so that
-    this takes at most half of it.
+    A loss with a free Jacobian (logistic, softmax) needs no correction once n alpha is large enough: the ridge is
+    raised to that. For other losses epsilon pays for the Jacobian, and the ridge is raised so that this takes at most
+    half of it.
     """
-    if isinstance(setting.loss, Logistic) or setting.is_joint:
-        law = _spherical(budget, setting)
+    if setting.loss.free_jacobian:
         multiple = 2 * math.sqrt(2) if setting.is_joint else 1.0
-        floor = multiple * setting.norm * law.scale / setting.count
-        return _tilt(law, max(alpha, floor * _UP))
-    bend = setting.loss.smoothness * setting.norm**2 / setting.count
-    raised = max(alpha, bend / _grown(budget.epsilon / 2) * _UP)
-    return _tilt(_spherical(_less(budget, math.log1p(bend / raised)), setting), raised)
+    else:
+        alpha, budget = _with_jacobian(budget, setting, alpha)
+        multiple = 0.0
+    law = SphericalLaplace.for_budget(budget, 2 * setting.slope, setting.free)
+    floor = multiple * setting.norm * law.scale / setting.count
+    return LinearNoise(max(alpha, floor * _UP), law.scale, law.grid, law.dimension, gaussian=False)
 
 
-def gaussian_tilt(budget: Budget, setting: Setting, alpha: float) -> Tilt:
+def gaussian_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNoise:
     """Calibrate Gaussian noise to an epsilon and a delta."""
     error = gaussian_error(setting.free)
     inside = _inside(budget, error)
     if setting.is_joint:
         sigma, raised = _joint(inside, setting, alpha)
-    elif isinstance(setting.loss, Logistic):
+    elif setting.loss.free_jacobian:
         sigma, raised = _logistic(inside, setting, alpha)
     else:
         sigma, raised = _pointwise(inside, setting, alpha)
-    return Tilt(raised, sigma, power_of_two_below(sigma * 2.0**-30), setting.free, gaussian=True)
+    return LinearNoise(raised, sigma, power_of_two_below(sigma * 2.0**-30), setting.free, gaussian=True)
 
 
-def _spherical(budget: Budget, setting: Setting) -> SphericalLaplace:
-    return SphericalLaplace.for_budget(budget, 2 * setting.slope, setting.free)
+def additive_noise(budget: Budget, sensitivity: float, shape: int | tuple[int, ...]) -> AdditiveNoise:
+    """Calibrate noise on a vector: spherical Laplace for a pure budget, else Gaussian."""
+    family = SphericalLaplace if budget.is_pure else Gaussian
+    return family.for_budget(budget, sensitivity, shape)
 
 
-def _tilt(law: SphericalLaplace, alpha: float) -> Tilt:
-    return Tilt(alpha, law.scale, law.grid, law.dimension, gaussian=False)
-
-
-def _grown(epsilon: float) -> float:
-    """Return e^epsilon - 1, or less where that would overflow: the ridge is then larger than it need be."""
-    return math.expm1(min(epsilon, 700.0))
-
-
-def _less(budget: Budget, jacobian: float) -> Budget:
-    """Return the budget less what the Jacobian costs."""
-    return Budget.amount(budget.exact_epsilon - Fraction(jacobian * _UP), budget.exact_delta)
+def _with_jacobian(budget: Budget, setting: Setting, alpha: float) -> tuple[float, Budget]:
+    """Return the ridge at which the Jacobian costs at most half of epsilon, and the budget less that cost."""
+    bend = setting.loss.smoothness * setting.norm**2 / setting.count
+    # Where e^epsilon would overflow, the ridge is larger than it need be.
+    raised = max(alpha, bend / math.expm1(min(budget.epsilon / 2, 700.0)) * _UP)
+    jacobian = Fraction(math.log1p(bend / raised) * _UP)
+    return raised, Budget.amount(budget.exact_epsilon - jacobian, budget.exact_delta)
 
 
 def _inside(budget: Budget, error: float) -> Budget:
@@ -121,9 +120,7 @@ def _logistic(budget: Budget, setting: Setting, alpha: float) -> tuple[float, fl
 
 def _pointwise(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float]:
     """Pay for the Jacobian; a loss whose slope has one sign then costs what one Gaussian release does."""
-    bend = setting.loss.smoothness * setting.norm**2 / setting.count
-    raised = max(alpha, bend / _grown(budget.epsilon / 2) * _UP)
-    left = _less(budget, math.log1p(bend / raised))
+    raised, left = _with_jacobian(budget, setting, alpha)
     epsilon = rounded_down(left.exact_epsilon)
     if setting.loss.one_sided:
         limit = 2 * math.sqrt(epsilon)
@@ -157,7 +154,6 @@ def _joint(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float
     low = high = 2 * math.sqrt(2) * norm / gaussian_shift(budget)
     while not enough(high):
         high *= 2
-    while high / low > 1 + 1e-9:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high * _UP, raised
+    steps = math.ceil(math.log2(max(math.log(high / low) / 1e-9, 1.0)))
+    sigma, _ = bisect(enough, high, low, between=lambda one, other: math.sqrt(one * other), steps=steps)
+    return sigma * _UP, raised

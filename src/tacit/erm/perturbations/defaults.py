@@ -20,9 +20,6 @@ from typing import Literal
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.checks import finite_number
-from tacit.erm.losses.clipped_softmax import ClippedSoftmax
-from tacit.erm.losses.softmax import Softmax
-from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from tacit.erm.perturbations.setting import Setting
@@ -68,20 +65,19 @@ def default_kind(budget: Budget, setting: Setting) -> Kind:
 
 def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     """Return the ridge that fits the noise, from public quantities."""
-    slope, norm, count = setting.slope, setting.norm, setting.count
-    share = 0.5
-    if kind == "gradient" and isinstance(setting.loss, Softmax):
-        slope, share = ClippedSoftmax(setting.loss).lipschitz * norm, 0.25
+    loss, norm, count = setting.loss, setting.norm, setting.count
+    slope = (loss.for_gradients if kind == "gradient" else loss).lipschitz * norm
+    share = 0.25 if kind == "gradient" and setting.is_joint else 0.5
     if budget.is_pure:
         sigma = 2 * slope * math.sqrt(setting.free + 1) / budget.epsilon
     else:
         sigma = 2 * slope / gaussian_shift(budget)
-    if isinstance(setting.loss, Logistic) and setting.loss.anchor and kind != "output":
+    if loss.margin and kind != "output":
         relative = sigma * math.sqrt(setting.dimension) / (count * slope)
-        share = min(1.5, max(0.15, 3 * math.sqrt(relative))) / setting.loss.anchor
+        share = min(1.5, max(0.15, 3 * math.sqrt(relative))) / loss.margin
     elif kind == "objective" and budget.is_pure:
         share = min(1.0, max(0.1, 3 * sigma * setting.dimension / (count * slope)))
     floor = 0.0
-    if kind == "objective" and (isinstance(setting.loss, Logistic) or setting.is_joint):
+    if kind == "objective" and loss.free_jacobian:
         floor = (8 if setting.is_joint else 2) * norm**2 / budget.epsilon
     return max(floor, share * norm * sigma) / count

@@ -10,14 +10,8 @@ from dp_accounting.dp_event import GaussianDpEvent
 
 from tacit import noise
 from tacit.accounting.events import Event
-from tacit.budget import Budget
-from tacit.checks import finite_number
-from tacit.erm.losses.clipped_softmax import ClippedSoftmax
 from tacit.erm.losses.loss import Loss
-from tacit.erm.losses.softmax import Softmax
-from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.perturbation import Perturbation
-from tacit.erm.perturbations.setting import Setting
 from tacit.erm.solver.objective import Objective
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Multipliers
@@ -39,12 +33,8 @@ class GradientPerturbation(Perturbation):
     Reference: perturbation.md, "Gradients": all steps together lose what one Gaussian release loses.
     """
 
-    budget: Budget
-    setting: Setting
-    asked: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
+    def require_calibrated(self) -> None:
+        """Refuse a pure budget, a loss that is not smooth and Lipschitz, and more steps than are reasonable."""
         if self.budget.is_pure:
             raise InvalidParameter("gradient perturbation needs delta > 0. Use perturbation='objective' for delta = 0.")
         self.setting.require_bounded()
@@ -58,16 +48,10 @@ class GradientPerturbation(Perturbation):
             )
         _ = self.multipliers
 
-    @property
-    def alpha(self) -> float:
-        """The ridge asked for."""
-        return self.asked
-
     @cached_property
     def loss(self) -> Loss:
-        """The loss whose gradients are asked for: of the softmax loss, clipped ones."""
-        loss = self.setting.loss
-        return ClippedSoftmax(loss) if isinstance(loss, Softmax) else loss
+        """The loss whose gradients are asked for."""
+        return self.setting.loss.for_gradients
 
     @property
     def slope(self) -> float:
@@ -123,9 +107,7 @@ class GradientPerturbation(Perturbation):
 
     def sensitivity(self, size: float) -> float:
         """Bound how far a replacement moves the computed mean gradient at a public point of this norm."""
-        diameter = 2 * self.slope
-        if isinstance(self.setting.loss, Logistic):
-            diameter = gradient_diameter(size, self.setting.norm, self.setting.loss.anchor)
+        diameter = self.loss.gradient_diameter(size, self.setting.norm)
         return (diameter / self.setting.count + 2 * self._rounding(size)) * (1 + 2.0**-45)
 
     def _rounding(self, size: float) -> float:
@@ -135,24 +117,3 @@ class GradientPerturbation(Perturbation):
         score = loss.smoothness * (self.setting.dimension + 4) * unit * (reach + loss.offset_bound)
         rest = (_ROWS_PER_BLOCK + 16) * unit * steepest + 8 * unit * self.alpha * size
         return 1.01 * (norm * (score + loss.rounding(reach)) + rest) + 1e-290
-
-
-def gradient_diameter(size: float, norm: float, anchor: float = 0.0) -> float:
-    """Return how far apart two records' logistic gradients can be at a coefficient of norm `size`.
-
-    This is norm * max over theta of 2 sin(theta) sig(anchor + k cos(theta)), k = size * norm: from `norm` at zero,
-    without an anchor, to twice that far out. The maximum is where cos(theta) = k sin(theta)^2 sig(-anchor -
-    k cos(theta)), one side of which falls and the other rises.
-    """
-    k = size * norm
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        cosine, sine = math.cos(middle), math.sin(middle)
-        rising = cosine > k * sine**2 * _sigmoid(-anchor - k * cosine)
-        low, high = (middle, high) if rising else (low, middle)
-    return norm * 2 * math.sin(high) * _sigmoid(anchor + k * math.cos(low)) * (1 + 1e-12)
-
-
-def _sigmoid(t: float) -> float:
-    return 1 / (1 + math.exp(-t)) if t > -700 else 0.0

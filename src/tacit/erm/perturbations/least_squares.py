@@ -10,11 +10,10 @@ import numpy as np
 from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number
+from tacit.erm.perturbations.calibration import additive_noise
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.mechanism import AdditiveNoise, Mechanism, checked_budget
-from tacit.mechanisms.spherical import SphericalLaplace
 from tacit.noise import Source
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 from tacit.numerics.threads import threads
@@ -72,9 +71,7 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
         """The noise on the statistics as one vector."""
         sensitivity = 3 / math.sqrt(2) + 2 * self._rounding
         size = self.dimension * (self.dimension + 1) // 2 + self.dimension
-        if self.budget.is_pure:
-            return SphericalLaplace.for_budget(self.budget, sensitivity, size)
-        return Gaussian.for_budget(self.budget, sensitivity, size)
+        return additive_noise(self.budget, sensitivity, size)
 
     @property
     def _rounding(self) -> float:

@@ -17,14 +17,12 @@ from tacit.accounting.events import EpsilonDeltaDpEvent, Event
 from tacit.budget import Budget
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
-from tacit.erm.losses.standard import Hinge
-from tacit.erm.perturbations.calibration import Tilt, gaussian_tilt, pure_tilt
+from tacit.erm.perturbations.calibration import LinearNoise, additive_noise, gaussian_noise, pure_noise
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.rounding import coefficient_bound
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.mechanism import AdditiveNoise, Mechanism, checked_budget, typed_below
 from tacit.mechanisms.spherical import SphericalLaplace
 from tacit.noise import Source
@@ -33,10 +31,22 @@ from tacit.numerics.arrays import Floats
 _ROUNDING = 2.0**-48
 
 
+@dataclass(frozen=True)
 class Perturbation(Mechanism[Objective, Floats]):
     """A private way to minimise an objective; `alpha` is the ridge to build the objective with."""
 
+    budget: Budget
     setting: Setting
+    asked: float
+
+    def __post_init__(self) -> None:
+        checked_budget(self.budget)
+        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
+        self.require_calibrated()
+
+    @abstractmethod
+    def require_calibrated(self) -> None:
+        """Refuse a budget, a loss or a ridge that the guarantee does not cover."""
 
     @property
     def loss(self) -> Loss:
@@ -44,9 +54,9 @@ class Perturbation(Mechanism[Objective, Floats]):
         return self.setting.loss
 
     @property
-    @abstractmethod
     def alpha(self) -> float:
         """The ridge that the guarantee needs: the one asked for, or more."""
+        return self.asked
 
     @property
     @abstractmethod
@@ -73,20 +83,10 @@ class OutputPerturbation(Perturbation):
     Reference: perturbation.md, "Output" (Chaudhuri and Monteleoni 2008, Algorithm 1, with an approximate solution).
     """
 
-    budget: Budget
-    setting: Setting
-    asked: float
-
-    def __post_init__(self) -> None:
-        checked_budget(self.budget)
-        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
+    def require_calibrated(self) -> None:
+        """Refuse a loss that is not Lipschitz at its minimisers, and a ridge too small to solve with."""
         self.setting.require_bounded(self.asked)
         self.setting.require_solvable(self.asked)
-
-    @property
-    def alpha(self) -> float:
-        """The ridge asked for."""
-        return self.asked
 
     @property
     def event(self) -> Event:
@@ -100,29 +100,27 @@ class OutputPerturbation(Perturbation):
 
     def check(self, value: Objective) -> Objective:
         """Return the objective if it is the one calibrated for, and can be solved well enough."""
-        checked = super().check(value)
-        _ = self._law(self._radius(value))
+        checked = self.setting.check(value, self.alpha)
+        self._plan(checked)
         return checked
 
-    def _radius(self, objective: Objective) -> float:
-        """How far the computed solution, rotated, may be from the exact one."""
-        near = self._tolerance(objective) / self.alpha
-        return near + _spreading_error(self.setting, coefficient_bound(objective) + near)
-
-    def _tolerance(self, objective: Objective) -> float:
-        return _tolerance(objective, 1e-3 if type(self.setting.loss) is Hinge else 1e-5)
+    def _plan(self, objective: Objective) -> tuple[float, AdditiveNoise]:
+        """How well to solve, and the noise for solutions that come, rotated, as near to the exact one as that."""
+        tolerance = _tolerance(objective, 1e-3 if self.setting.loss.has_corner else 1e-5)
+        near = tolerance / self.alpha
+        return tolerance, self._law(near + _rotation_error(self.setting, coefficient_bound(objective) + near))
 
     def _law(self, radius: float) -> AdditiveNoise:
         """The noise for solutions within a radius of the exact one, on the free coordinates."""
         sensitivity = 2 * (self.setting.slope / self.setting.count / self.alpha + radius) * (1 + _ROUNDING)
-        return _additive(self.budget, sensitivity, self.setting.free)
+        return additive_noise(self.budget, sensitivity, self.setting.free)
 
     def randomise(self, value: Objective, source: Source) -> Floats:
         """Return the solution plus noise."""
-        solution = solve(value, self._tolerance(value))
-        law = self._law(self._radius(value))
-        noisy = np.asarray(law.randomise(gather(solution.coefficient, self.setting), source))
-        return spread(noisy, self.setting)
+        tolerance, law = self._plan(value)
+        solution = solve(value, tolerance)
+        noisy = np.asarray(law.randomise(to_free(solution.coefficient, self.setting), source))
+        return from_free(noisy, self.setting)
 
 
 @final
@@ -135,20 +133,15 @@ class ObjectivePerturbation(Perturbation):
     Reference: perturbation.md, "Objective" (Chaudhuri and Monteleoni 2008, Algorithm 2, with the Jacobian).
     """
 
-    budget: Budget
-    setting: Setting
-    asked: float
-
-    def __post_init__(self) -> None:
-        checked_budget(self.budget)
-        object.__setattr__(self, "asked", finite_number("alpha", self.asked))
+    def require_calibrated(self) -> None:
+        """Refuse a loss that is not smooth and Lipschitz, and a ridge too small to solve with."""
         self.setting.require_bounded()
         if math.isinf(self.setting.loss.smoothness):
             raise InvalidParameter(
                 f"objective perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not. "
                 "Use perturbation='output', or HuberHinge."
             )
-        self.setting.require_solvable(self.tilt.alpha)
+        self.setting.require_solvable(self.alpha)
 
     @cached_property
     def event(self) -> Event:
@@ -163,60 +156,58 @@ class ObjectivePerturbation(Perturbation):
         return self.budget - trace, trace
 
     @cached_property
-    def tilt(self) -> Tilt:
+    def linear_noise(self) -> LinearNoise:
         """The law of the random term, and the ridge it needs."""
-        calibrate = pure_tilt if self.budget.is_pure else gaussian_tilt
+        calibrate = pure_noise if self.budget.is_pure else gaussian_noise
         return calibrate(self.shares[0], self.setting, self.asked)
 
     @property
     def alpha(self) -> float:
         """The ridge asked for, or as much more as the guarantee needs."""
-        return self.tilt.alpha
+        return self.linear_noise.alpha
 
     @property
     def prediction_noise(self) -> float:
         """The noise in a score of a row of full norm where the records do not speak."""
-        return self.setting.norm * self.tilt.typical / (self.setting.count * self.alpha)
+        return self.setting.norm * self.linear_noise.typical / (self.setting.count * self.alpha)
 
     def randomise(self, value: Objective, source: Source) -> Floats:
-        """Return the minimiser of the tilted objective plus a trace of noise."""
-        tolerance = _tolerance(value.with_linear(self._longest()), 1e-5)
-        law = self._trace(tolerance)
-        term = spread(self.tilt.draw(source).astype(np.float64) * self.tilt.grid, self.setting)
-        solution = solve(value.with_linear(term), tolerance)
+        """Return the minimiser of the objective with the random term, plus a trace of noise."""
+        tolerance, law = self._plan(value)
+        drawn = self.linear_noise.draw(source).astype(np.float64) * self.linear_noise.grid
+        solution = solve(value.with_linear(from_free(drawn, self.setting)), tolerance)
         return np.asarray(law.randomise(solution.coefficient, source))
 
     def check(self, value: Objective) -> Objective:
         """Return the objective if it is the one calibrated for, and can be solved well enough."""
-        checked = super().check(value)
-        tolerance = _tolerance(value.with_linear(self._longest()), 1e-5)
-        _ = self._trace(tolerance)
+        checked = self.setting.check(value, self.alpha)
+        self._plan(checked)
         return checked
 
-    def _trace(self, tolerance: float) -> AdditiveNoise:
-        """The noise that covers the solver's error; pure, so that all of delta is left to the random term."""
-        return SphericalLaplace.for_budget(self.shares[1], 2 * self._radius(tolerance), self.setting.shape)
+    def _plan(self, objective: Objective) -> tuple[float, AdditiveNoise]:
+        """How well to solve, and the noise that covers the solver's error.
 
-    def _longest(self) -> Floats:
-        """A term as long as a random one ever is: what the solver can reach must not depend on the draw."""
+        The noise is pure, so that all of delta is left to the random term, and for how far the computed solution may be
+        from the exact one of the term before it was rounded.
+        """
+        law = self.linear_noise
+        # A term as long as a random one ever is: what the solver can reach must not depend on the draw.
         longest = np.zeros(self.setting.shape)
-        longest.flat[0] = self.tilt.largest
-        return longest
-
-    def _radius(self, tolerance: float) -> float:
-        """How far the computed solution may be from the exact one of the term before it was rounded."""
-        rounding = self.tilt.grid * math.sqrt(self.tilt.size) / 2 + _spreading_error(self.setting, self.tilt.largest)
-        return (tolerance + rounding / self.setting.count) / self.alpha * (1 + _ROUNDING)
+        longest.flat[0] = law.largest
+        tolerance = _tolerance(objective.with_linear(longest), 1e-5)
+        rounding = law.grid * math.sqrt(law.size) / 2 + _rotation_error(self.setting, law.largest)
+        radius = (tolerance + rounding / self.setting.count) / self.alpha * (1 + _ROUNDING)
+        return tolerance, SphericalLaplace.for_budget(self.shares[1], 2 * radius, self.setting.shape)
 
 
-def gather(coefficient: Floats, setting: Setting) -> Floats:
+def to_free(coefficient: Floats, setting: Setting) -> Floats:
     """Return the free coordinates of a coefficient whose joint scores sum to zero: a rotation."""
     if not setting.is_joint:
         return coefficient
     return np.asarray(_basis(setting.loss.outputs).T @ coefficient).ravel()
 
 
-def spread(coordinates: Floats, setting: Setting) -> Floats:
+def from_free(coordinates: Floats, setting: Setting) -> Floats:
     """Return the coefficient with these free coordinates."""
     if not setting.is_joint:
         return np.asarray(coordinates)
@@ -232,15 +223,9 @@ def _basis(classes: int) -> Floats:
     return basis
 
 
-def _spreading_error(setting: Setting, size: float) -> float:
+def _rotation_error(setting: Setting, size: float) -> float:
     """Bound the rounding error of a rotation of vectors of this norm."""
     return (setting.loss.outputs + 8) * 2.0**-50 * size if setting.is_joint else 0.0
-
-
-def _additive(budget: Budget, sensitivity: float, shape: int | tuple[int, ...]) -> AdditiveNoise:
-    if budget.is_pure:
-        return SphericalLaplace.for_budget(budget, sensitivity, shape)
-    return Gaussian.for_budget(budget, sensitivity, shape)
 
 
 def _tolerance(objective: Objective, factor: float) -> float:

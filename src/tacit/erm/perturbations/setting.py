@@ -86,7 +86,7 @@ class Setting:
     @property
     def is_joint(self) -> bool:
         """Whether the loss couples several scores."""
-        return isinstance(self.loss, Softmax)
+        return self.loss.outputs > 1
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.erm.losses.softmax import Softmax
 from tacit.erm.rows.block import Block
 from tacit.erm.solver.objective import Objective
 from tacit.numerics.arrays import Floats
@@ -51,21 +50,20 @@ def hessian_diagonal(objective: Objective, workers: Threads, weigh: Weigh) -> Fl
     return workers.sum(work, objective.rows.blocks(objective.loss.outputs)) / objective.rows.count
 
 
-def softmax_hessian(objective: Objective, workers: Threads, point: Point) -> Floats:
+def joint_hessian(objective: Objective, workers: Threads, point: Point) -> Floats:
     """Return the whole Hessian of a joint loss, of shape (size, size)."""
-    loss, dimension = objective.loss, objective.rows.dimension
-    assert isinstance(loss, Softmax)
+    loss, classes, dimension = objective.loss, objective.loss.outputs, objective.rows.dimension
     models = point.reshaped(-1, dimension)
 
     def work(bounds: Bounds) -> Floats:
         block = objective.rows.block(bounds)
         chances = loss.probabilities(block.scores(models))
-        total = np.empty((loss.classes, dimension, loss.classes, dimension))
-        for one in range(loss.classes):
+        total = np.empty((classes, dimension, classes, dimension))
+        for one in range(classes):
             total[one, :, one, :] = block.gram(chances[:, one] * (1.0 - chances[:, one]))
             for other in range(one):
                 cross = -block.gram(chances[:, one] * chances[:, other])
                 total[one, :, other, :] = total[other, :, one, :] = cross
         return total.reshape(objective.size, objective.size)
 
-    return workers.sum(work, objective.rows.blocks(loss.classes)) / objective.rows.count
+    return workers.sum(work, objective.rows.blocks(classes)) / objective.rows.count

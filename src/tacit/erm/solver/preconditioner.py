@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from tacit.erm.rows.block import Block
-from tacit.erm.solver.hessian import Weigh, hessian_diagonal, mean_hessian, row_weights, softmax_hessian
+from tacit.erm.solver.hessian import Weigh, hessian_diagonal, joint_hessian, mean_hessian, row_weights
 from tacit.erm.solver.objective import Objective
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
@@ -54,7 +54,7 @@ def _for_classes(objective: Objective, workers: Threads, point: Point) -> Precon
     """Return the whole Hessian of a joint loss, one block for all classes, or the diagonal."""
     dimension = objective.rows.dimension
     if objective.size <= _LARGEST_MATRIX:
-        return _Factored(_Inverse.of(softmax_hessian(objective, workers, point), objective.alpha))
+        return _Factored(_Inverse.of(joint_hessian(objective, workers, point), objective.alpha))
     if dimension > _LARGEST_MATRIX:
         weigh = row_weights(objective, point)
         return _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)

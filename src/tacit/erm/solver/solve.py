@@ -9,7 +9,6 @@ from typing import final
 
 import numpy as np
 
-from tacit.erm.losses.standard import Hinge
 from tacit.erm.solver.hinge import descend_hinge, smallest_hinge_tolerance
 from tacit.erm.solver.newton import Evaluation, Smooth, descend
 from tacit.erm.solver.objective import Objective
@@ -56,7 +55,7 @@ def solve(objective: Objective, tolerance: float, start: Floats | None = None) -
     # The part kept back is for the remainder, which the distance includes.
     aim = 0.75 * tolerance
     with objective.threads() as workers:
-        if type(objective.loss) is Hinge:
+        if objective.loss.has_corner:
             return _from_gap(objective, *descend_hinge(objective, workers, point, aim))
         landscape = Smooth(objective, workers)
         if start is None:
@@ -68,7 +67,7 @@ def solve(objective: Objective, tolerance: float, start: Floats | None = None) -
 
 def smallest_tolerance(objective: Objective) -> float:
     """Return the smallest tolerance that every data set with these public quantities can be solved to."""
-    if type(objective.loss) is Hinge:
+    if objective.loss.has_corner:
         return smallest_hinge_tolerance(objective)
     size = coefficient_bound(objective)
     finest = Rounding(objective).error(size, FEWEST_ROWS, True)
