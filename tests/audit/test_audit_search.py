@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tacit.audit.catalogue.estimators import logistic_search
-from tacit.audit.catalogue.problems import Linear
+from tacit.audit.catalogue.problems import LinearProblem
 from tacit.audit.exhibits.objective import nips2008_law, sharp_bound, wrong_norm_law
-from tacit.audit.laws import SphericalNoise, Tilted, huber_hinge, huber_regression, logistic
+from tacit.audit.laws import NoiseLaw, Tilted, huber_hinge, huber_regression, logistic
 from tacit.audit.search import held_pairs, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
@@ -36,11 +36,11 @@ def test_it_is_tight_at_other_epsilons_too(epsilon, anchor):
 
 
 def _logistic_with(anchor, noise_factor=1.0, ridge_factor=1.0):
-    problem = Linear(Logistic(anchor), logistic(anchor), "objective", Budget(1), 1e-6)
+    problem = LinearProblem(Logistic(anchor), logistic(anchor), "objective", Budget(1), 1e-6)
 
     def law(count):
         right = problem.law(count, 2)
-        return replace(right, ridge=right.ridge * ridge_factor, noise=SphericalNoise(right.noise.unit * noise_factor))
+        return replace(right, ridge=right.ridge * ridge_factor, noise=NoiseLaw(right.noise.unit * noise_factor))
 
     return search(law, held_pairs(1.0, law(1).ridge, anchor))
 
@@ -71,7 +71,7 @@ def test_a_norm_that_was_not_squared_is_found(norm, loss):
 )
 def test_other_losses_are_private_and_tight(loss, formula):
     """Losses that pay for the Jacobian out of epsilon stay below it, and come within 5 % of it on tiny data sets."""
-    problem = Linear(loss, formula, "objective", Budget(1), 1e-6)
+    problem = LinearProblem(loss, formula, "objective", Budget(1), 1e-6)
     pairs = chain(tiny_pairs(1, 1.0, sets=16), tiny_pairs(2, 1.0, sets=4))
     found = search(lambda count: problem.law(count), pairs)
     assert 0.95 <= found.loss <= SOLVER_SHARE * (1 + 1e-9)
@@ -79,8 +79,8 @@ def test_other_losses_are_private_and_tight(loss, formula):
 
 def test_a_loss_that_does_not_pay_for_the_jacobian_is_found():
     """The twin: the same search on the rounded hinge with all of epsilon for the noise exceeds epsilon."""
-    right = Linear(HuberHinge(0.5), huber_hinge(0.5), "objective", Budget(1), 1e-6)
-    found = search(lambda n: Tilted(right.formula, right.law(n).ridge, SphericalNoise(2.0)), tiny_pairs(1, 1.0))
+    right = LinearProblem(HuberHinge(0.5), huber_hinge(0.5), "objective", Budget(1), 1e-6)
+    found = search(lambda n: Tilted(right.formula, right.law(n).ridge, NoiseLaw(2.0)), tiny_pairs(1, 1.0))
     assert found.loss > 1.2
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.audit.bounds import Counts, at_least, at_most, chance_interval, largest_bound
+from tacit.audit.bounds import EventCounts, at_least, at_most, chance_interval, largest_bound
 
 
 @pytest.mark.parametrize("chance", [0.01, 0.2, 0.5, 0.97])
@@ -50,14 +50,14 @@ def test_the_bound_on_epsilon_fails_as_seldom_as_it_says(epsilon, delta):
         first[a] * second[b]
         for a in range(plays + 1)
         for b in range(plays + 1)
-        if Counts(a, plays, b, plays).epsilon_bound(delta, confidence) > epsilon
+        if EventCounts(a, plays, b, plays).epsilon_bound(delta, confidence) > epsilon
     )
     assert wrong <= 1 - confidence
 
 
 def test_the_bound_finds_an_epsilon_that_is_there():
     """A thousand plays of an event of chances 0.5 and 0.05 rule out epsilon 1.5, and a delta of 0.4 takes that back."""
-    counts = Counts(500, 1000, 50, 1000)
+    counts = EventCounts(500, 1000, 50, 1000)
     assert counts.epsilon_bound(0.0, 0.999) > 1.5
     assert counts.epsilon_bound(0.4, 0.999) == 0.0
 

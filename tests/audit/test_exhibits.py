@@ -11,18 +11,16 @@ import sys
 import numpy as np
 import pytest
 
-from tacit.audit import Question, Verdict
+from tacit.audit import Question, Verdict, case
 from tacit.audit.exhibits import EXHIBITS
-from tacit.audit.exhibits.additive import lecture_least_squares, unregularised_intercept
-from tacit.audit.exhibits.objective import nips2008
-from tacit.audit.exhibits.streams import TdilRound, tdil, tdil_exponent
+from tacit.audit.exhibits.streams import TdilRound, tdil_exponent
 
 
 @pytest.mark.stats
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.audited.name)
 def test_the_attack_reaches_its_number(exhibit):
     """At a claimed epsilon of 1 the lower bound at 99.9 % reaches what the exhibit states (power above 1 - 1e-6)."""
-    report = exhibit.build(Question(1.0)).audit()
+    report = exhibit.audited.case(Question(1.0)).audit()
     assert report.verdict is Verdict.REFUTED
     assert report.epsilon_bound >= exhibit.must_reach > 1
     assert report.exact is not None
@@ -30,10 +28,10 @@ def test_the_attack_reaches_its_number(exhibit):
 
 
 @pytest.mark.stats
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.audited.name)
 def test_no_attack_exceeds_what_exact_densities_allow(exhibit):
     """The bound from plays is below the exact privacy loss (false alarm 1e-9 each)."""
-    report = exhibit.build(Question(1.0)).audit(plays=20_000, confidence=1 - 1e-9)
+    report = exhibit.audited.case(Question(1.0)).audit(plays=20_000, confidence=1 - 1e-9)
     assert report.exact is not None
     assert report.epsilon_bound <= report.exact.loss
 
@@ -50,7 +48,7 @@ def test_no_attack_exceeds_what_exact_densities_allow(exhibit):
 )
 def test_the_2008_algorithm_loses_what_the_table_says(epsilon, ridge, loss, delta):
     """One record that becomes 0: the exact loss and the delta it needs, to three digits and more."""
-    exact = nips2008(Question(epsilon, n_lambda=ridge)).exact
+    exact = case("exhibit-nips2008", Question(epsilon, n_lambda=ridge)).exact
     assert exact is not None
     assert exact.loss == pytest.approx(loss, abs=6e-4)
     assert exact.delta == pytest.approx(delta, abs=1e-4)
@@ -58,15 +56,15 @@ def test_the_2008_algorithm_loses_what_the_table_says(epsilon, ridge, loss, delt
 
 def test_the_2008_algorithm_survives_above_its_threshold():
     """At n lambda = 2/epsilon the same exhibit is not refuted: it is the ridge that is wrong, not the noise."""
-    report = nips2008(Question(1.0, n_lambda=2.0)).audit(plays=20_000, confidence=1 - 1e-9)
+    report = case("exhibit-nips2008", Question(1.0, n_lambda=2.0)).audit(plays=20_000, confidence=1 - 1e-9)
     assert report.verdict is Verdict.HOLDS
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 def test_exact_losses_of_additive_exhibits(epsilon):
     """Least squares loses n/2 = 10 times the claim; the intercept n lambda log 4 / (2 sqrt 2) times."""
-    least = lecture_least_squares(Question(epsilon)).exact
-    intercept = unregularised_intercept(Question(epsilon, n_lambda=50.0)).exact
+    least = case("exhibit-lecture-least-squares", Question(epsilon)).exact
+    intercept = case("exhibit-intercept", Question(epsilon, n_lambda=50.0)).exact
     assert least is not None
     assert intercept is not None
     assert least.loss == pytest.approx(10 * epsilon)
@@ -83,14 +81,14 @@ def test_the_printed_exponent_of_tdil_is_too_large_by_n_lambda():
 
 def test_tdils_density_integrates_to_one_and_survives_a_right_exponent():
     """The exact density is one, and without the second n lambda the first round alone keeps far below the claim."""
-    case = tdil(Question(1.0))
-    mechanism = case.mechanism
+    printed = case("exhibit-tdil", Question(1.0))
+    mechanism = printed.mechanism
     assert isinstance(mechanism, TdilRound)
     points = np.linspace(-1, 1, 100_001)[:, None]
-    for data in (case.first, case.second):
+    for data in (printed.first, printed.second):
         assert 2 * np.mean(np.exp(mechanism.log_density(data, points))) == pytest.approx(1, abs=1e-3)
-    right = TdilRound(mechanism.exponent / len(case.first[0]), 1.0)
-    losses = right.log_density(case.first, points) - right.log_density(case.second, points)
+    right = TdilRound(mechanism.exponent / len(printed.first[0]), 1.0)
+    losses = right.log_density(printed.first, points) - right.log_density(printed.second, points)
     assert np.abs(losses).max() < 0.01
 
 

@@ -43,7 +43,7 @@ def _warns(rows):
 
 
 def _audit(questions, lazily):
-    case = asking("oracle", Budget(1), lambda rows: _Oracle(rows, lazily), questions, FIRST, SECOND)
+    case = asking(Budget(1), lambda rows: _Oracle(rows, lazily), questions, FIRST, SECOND)
     return case.audit(plays=200)
 
 

@@ -6,13 +6,13 @@ import pytest
 from support import statistical
 from support.densities import Records as Twin
 from support.densities import laplace_law, log_density, normal_law
-from tacit.audit.case import Question
+from tacit.audit import Question, case
+from tacit.audit.catalogue.problems import LinearProblem
 from tacit.audit.exhibits.objective import OneDimensional, nips2008_law
 from tacit.audit.laws import (
     LOGISTIC,
-    NormalNoise,
-    Records,
-    SphericalNoise,
+    CountedRows,
+    NoiseLaw,
     Tilted,
     huber_hinge,
     huber_regression,
@@ -37,8 +37,8 @@ LOSSES = [
 def test_densities_agree_with_another_derivation(formula, loss, gaussian):
     """Two independently written densities differ by a constant only, at random outputs."""
     points = np.random.default_rng(5).normal(size=(40, 2)) * 2
-    noise, law = (NormalNoise(3.0), normal_law(3.0)) if gaussian else (SphericalNoise(3.0), laplace_law(3.0))
-    mine = Tilted(formula, 0.7, noise).log_density(points, Records.of(ROWS, TARGETS, [1, 2, 5]))
+    noise, law = NoiseLaw(3.0, gaussian), (normal_law if gaussian else laplace_law)(3.0)
+    mine = Tilted(formula, 0.7, noise).log_density(points, CountedRows.of(ROWS, TARGETS, [1, 2, 5]))
     twin = log_density(points, Twin.of(ROWS, TARGETS, [1, 2, 5]), loss, 0.7, law)
     assert np.ptp(mine - twin) < 1e-12
 
@@ -47,7 +47,7 @@ def test_densities_agree_with_another_derivation(formula, loss, gaussian):
 def test_the_minimiser_is_the_librarys(formula, loss):
     """The auditor's own solver and the certified one agree."""
     certified = solve(Objective(Rows.measured(ROWS), TARGETS, loss, 0.2), 1e-9).coefficient
-    assert np.allclose(minimiser(Records.of(ROWS, TARGETS), formula, 0.6), certified, atol=1e-7)
+    assert np.allclose(minimiser(CountedRows.of(ROWS, TARGETS), formula, 0.6), certified, atol=1e-7)
 
 
 @pytest.mark.stats
@@ -55,7 +55,7 @@ def test_the_density_is_that_of_the_minimisers_drawn():
     """Minimisers of randomly tilted objectives pass an exact Kolmogorov test against the density (false alarm 1e-9)."""
     law = nips2008_law(1.0, 0.5)
     drawn = OneDimensional(0.5, 2.0).many((np.array([[1.0]]), np.array([1.0])), statistical.sample_size(20_000))[:, 0]
-    assert statistical.fits(drawn, _cdf(law, Records.of([[1.0]], [1.0])))
+    assert statistical.fits(drawn, _cdf(law, CountedRows.of([[1.0]], [1.0])))
 
 
 @pytest.mark.stats
@@ -63,19 +63,16 @@ def test_a_density_without_the_jacobian_is_noticed():
     """The twin: the density that the 2008 proof uses, without the determinant, fails the same test."""
     law = nips2008_law(1.0, 0.5)
     drawn = OneDimensional(0.5, 2.0).many((np.array([[1.0]]), np.array([1.0])), statistical.sample_size(20_000))[:, 0]
-    assert not statistical.fits(drawn, _cdf(law, Records.of([[1.0]], [1.0]), jacobian=False))
+    assert not statistical.fits(drawn, _cdf(law, CountedRows.of([[1.0]], [1.0]), jacobian=False))
 
 
 @pytest.mark.stats
 def test_the_density_is_that_of_tacits_own_fits():
     """Coefficients of PrivateLogisticRegression, fitted for real, pass the test too (false alarm 1e-9)."""
-    from tacit.audit.catalogue import estimators
-    from tacit.audit.catalogue.problems import Linear
-
-    case = estimators.logistic(Question(1.0, perturbation="objective"))
-    law = Linear(Logistic(MARGIN), logistic(MARGIN), "objective", case.claim).law(len(case.first[1]))
-    fitted = np.array([case.mechanism(case.first).coef_[0, 0] for _ in range(statistical.sample_size(400))])
-    records = Records.of(*case.first)
+    own = case("PrivateLogisticRegression", Question(1.0, perturbation="objective"))
+    law = LinearProblem(Logistic(MARGIN), logistic(MARGIN), "objective", own.claim).law(len(own.first[1]))
+    fitted = np.array([own.mechanism(own.first).coef_[0, 0] for _ in range(statistical.sample_size(400))])
+    records = CountedRows.of(*own.first)
     assert statistical.fits(fitted, _cdf(law, records))
     # The twin: coefficients a third too far out are not from this law.
     assert not statistical.fits(3 * fitted, _cdf(law, records))

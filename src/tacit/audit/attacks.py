@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tacit.audit.plays import Plays
 from tacit.numerics.arrays import Floats
 
-Score = Callable[[Plays], Floats]
+PlayScore = Callable[[Plays], Floats]
 LogDensity = Callable[[Floats], Floats]
 
 
@@ -37,7 +37,7 @@ class Attack(ABC):
         return type(self).__name__
 
     @abstractmethod
-    def aim(self, plays: Plays) -> Score:
+    def aim(self, plays: Plays) -> PlayScore:
         """Return the score, having looked at these plays at most."""
 
 
@@ -48,17 +48,24 @@ class LikelihoodRatio(Attack):
 
     first: LogDensity
     second: LogDensity
+    name = "exact likelihood ratio"
 
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return "exact likelihood ratio"
+    @classmethod
+    def shifted(cls, law: LogDensity, first: ArrayLike, second: ArrayLike) -> "LikelihoodRatio":
+        """Return the ratio of answers that are one value or the other plus noise of this law."""
+        return cls(lambda x: law(x - np.asarray(first)), lambda x: law(x - np.asarray(second)))
 
-    def aim(self, plays: Plays) -> Score:
+    @classmethod
+    def of_chances(cls, first: Floats, second: Floats) -> "LikelihoodRatio":
+        """Return the ratio of answers that are indices, given the chances of each."""
+        logs = np.log(first), np.log(second)
+        return cls(lambda x: logs[0][x[:, 0].astype(int)], lambda x: logs[1][x[:, 0].astype(int)])
+
+    def aim(self, plays: Plays) -> PlayScore:
         """Return the ratio of the two densities; answers that neither can give say nothing."""
 
         def ratio(plays: Plays) -> Floats:
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", over="ignore"):
                 difference = self.first(plays.answers) - self.second(plays.answers)
             return np.nan_to_num(difference, posinf=1e300, neginf=-1e300)
 
@@ -75,13 +82,9 @@ class Canary(Attack):
     """
 
     direction: tuple[float, ...]
+    name = "canary"
 
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return "canary"
-
-    def aim(self, plays: Plays) -> Score:
+    def aim(self, plays: Plays) -> PlayScore:
         """Return the canary's score."""
         return lambda plays: np.nan_to_num(plays.answers) @ np.asarray(self.direction)
 
@@ -97,13 +100,9 @@ class LowBits(Attack):
 
     first: tuple[float, ...]
     second: tuple[float, ...]
+    name = "low bits"
 
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return "low bits"
-
-    def aim(self, plays: Plays) -> Score:
+    def aim(self, plays: Plays) -> PlayScore:
         """Count the coordinates that rule out the second value, less those that rule out the first."""
         return lambda plays: _unreachable(plays.answers, self.second) - _unreachable(plays.answers, self.first)
 
@@ -125,13 +124,9 @@ class Learned(Attack):
     trees: int = 60
     learns = True
     sees_failures = True
+    name = "learned classifier"
 
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return "learned classifier"
-
-    def aim(self, plays: Plays) -> Score:
+    def aim(self, plays: Plays) -> PlayScore:
         """Fit the classifier; without plays of both kinds every answer looks the same."""
         if len(set(plays.coins.tolist())) < 2:
             return lambda plays: np.zeros(len(plays))

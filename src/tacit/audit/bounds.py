@@ -10,6 +10,8 @@ from typing import final
 
 from scipy.special import betainccinv, betaincinv
 
+from tacit.numerics.bisection import bisect
+
 _MOST_PLAYS = 10**9
 # Outward by far more than scipy's quantiles of the beta law are off.
 _SLACK = 1e-10
@@ -37,7 +39,7 @@ def chance_interval(successes: int, trials: int, confidence: float) -> tuple[flo
 
 @final
 @dataclass(frozen=True)
-class Counts:
+class EventCounts:
     """How often one event happened: in plays with the likelier data set, and in plays with the other."""
 
     likely: int
@@ -64,20 +66,18 @@ class Counts:
 
 def largest_bound(likely_plays: int, unlikely_plays: int, delta: float, confidence: float) -> float:
     """Return the bound that an event would give which always happens with one data set and never with the other."""
-    return Counts(likely_plays, likely_plays, 0, unlikely_plays).epsilon_bound(delta, confidence)
+    return EventCounts(likely_plays, likely_plays, 0, unlikely_plays).epsilon_bound(delta, confidence)
 
 
 def plays_needed(epsilon: float, delta: float, confidence: float) -> int:
     """Return how many plays let a perfect event rule out this epsilon, with room for an uneven coin."""
+
+    def too_few(each: int) -> bool:
+        return largest_bound(each, each, delta, confidence) <= epsilon
+
     enough = 1
-    while largest_bound(enough, enough, delta, confidence) <= epsilon and 4 * enough < _MOST_PLAYS:
+    while too_few(enough) and 4 * enough < _MOST_PLAYS:
         enough *= 2
-    fewest = enough // 2
-    while enough - fewest > 1:
-        middle = (enough + fewest) // 2
-        if largest_bound(middle, middle, delta, confidence) <= epsilon:
-            fewest = middle
-        else:
-            enough = middle
+    _, enough = bisect(too_few, enough // 2, enough)
     # Half of the plays are judged, and about half of those come from either data set: five deviations to spare.
     return min(_MOST_PLAYS, math.ceil(4 * enough + 20 * math.sqrt(enough)))

@@ -1,6 +1,7 @@
 """An audit that is ready to run: a mechanism, two neighbouring data sets, Bob's attacks and what densities say."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from tacit.audit.attacks import Attack
@@ -38,26 +39,6 @@ class Question:
             raise InvalidParameter(f"epsilon must be above 0 to audit a claim, got {claim}.")
         return claim
 
-    def with_delta(self, default: float) -> Budget:
-        """The claimed budget of something that needs a delta: the default, unless another was given."""
-        if self.delta is None:
-            return Budget(self.claim.epsilon, default)
-        if not self.claim.delta:
-            raise InvalidParameter(f"this needs a delta above 0, got 0. Leave it out to audit delta={default:g}.")
-        return self.claim
-
-    def pure(self, name: str) -> Budget:
-        """The claimed budget of something that is pure."""
-        if self.delta:
-            raise InvalidParameter(f"{name} claims no delta; audit it with --epsilon alone, got delta={self.delta:g}.")
-        return self.claim
-
-    def refuse(self, name: str, *options: str) -> None:
-        """Refuse options that mean nothing for this name."""
-        for option in options:
-            if getattr(self, option) is not None:
-                raise InvalidParameter(f"{name} has no {option.replace('_', '-')}. Leave it out.")
-
     @property
     def checked_n_lambda(self) -> float | None:
         """The number of records times the ridge, if one was chosen."""
@@ -74,9 +55,8 @@ class Question:
 @final
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One audit; `plays` is how many a first look takes."""
+    """One audit; `plays` is how many a first look takes, `name` and `note` are for people."""
 
-    name: str
     claim: Budget
     mechanism: Mechanism
     first: Any
@@ -85,6 +65,7 @@ class Case:
     plays: int
     exact: Exact | None = None
     note: str = ""
+    name: str = ""
 
     def audit(
         self,
@@ -118,3 +99,42 @@ class Case:
         each = 1 - (1 - checked_confidence(confidence)) / len(all_attacks(self.attacks))
         needed = plays_needed(self.claim.epsilon, self.claim.delta, each)
         return min(max(self.plays, needed), _MOST_MORE * self.plays)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """Something that can be audited by its name: how its case is built, and which questions it takes.
+
+    `options` are the fields of a question, besides the claim, that mean something here. `delta` is the one that is
+    claimed where a question names none: above 0 where there is no guarantee without it, 0 where none is ever claimed,
+    None where the claim may be pure or not.
+    """
+
+    name: str
+    build: Callable[[Question], Case]
+    options: tuple[str, ...] = ()
+    delta: float | None = None
+
+    def case(self, question: Question) -> Case:
+        """Return the audit at this question; refuse one that means nothing here."""
+        for option in ("n_lambda", "perturbation"):
+            if option not in self.options and getattr(question, option) is not None:
+                raise InvalidParameter(f"{self.name} has no {option.replace('_', '-')}. Leave it out.")
+        built = self.build(replace(question, delta=self._claimed(question).delta))
+        if question.delta is not None or not built.claim.delta:
+            return replace(built, name=self.name)
+        said = f"no delta was given: delta={built.claim.delta:g} is audited"
+        return replace(built, name=self.name, note=f"{built.note}; {said}" if built.note else said)
+
+    def _claimed(self, question: Question) -> Budget:
+        claim = question.claim
+        if self.delta == 0 and claim.delta:
+            raise InvalidParameter(
+                f"{self.name} claims no delta; audit it with --epsilon alone, got delta={question.delta:g}."
+            )
+        if not self.delta or claim.delta:
+            return claim
+        if question.delta is not None:
+            raise InvalidParameter(f"this needs a delta above 0, got 0. Leave it out to audit delta={self.delta:g}.")
+        return Budget(claim.epsilon, self.delta)

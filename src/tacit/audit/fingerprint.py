@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.attacks import Attack, Score
+from tacit.audit.attacks import Attack, PlayScore
 from tacit.audit.plays import Coins, Plays
 from tacit.numerics.arrays import Floats
 
@@ -30,13 +30,9 @@ class Fingerprint(Attack):
 
     learns = True
     sees_failures = True
+    name = "fingerprint"
 
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return "fingerprint"
-
-    def aim(self, plays: Plays) -> Score:
+    def aim(self, plays: Plays) -> PlayScore:
         """Count marks and values on these plays."""
         return _Evidence.of(plays)
 

@@ -6,16 +6,15 @@ all that a play shows: the answer, or the exception, the warnings, the printed t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from tacit.audit.outcomes import NotPrivate, Outcome, Patience, observe
 from tacit.audit.outcomes.plain import WHOLE
-from tacit.audit.outputs import within_reach
-from tacit.audit.pace import Pace, pace_of
-from tacit.audit.plays import Coins, Interrupted, Plays
+from tacit.audit.plays import Coins, Interrupted, Plays, within_reach
 from tacit.noise import source_for, uniform
 from tacit.numerics.arrays import Floats
 
@@ -23,6 +22,7 @@ Progress = Callable[[int], None]
 _CHUNK = 250
 _PROBES = 32
 _START = 10
+_ROUNDS, _LONGER = 3, 4
 
 
 class Batch(ABC):
@@ -56,19 +56,19 @@ def play(
     be played in parallel: then nothing can be concluded.
     """
     report = progress or (lambda _: None)
-    single = _single(mechanism)
+    single = (lambda data: mechanism.many(data, 1)) if isinstance(mechanism, Batch) else mechanism
     try:
-        pace = pace_of(single, first, second, patience or Patience())
-        count = min(plays, enough) if pace.hanging and enough is not None else plays
+        limit = _time_limit(single, first, second, patience or Patience())
+        count = min(plays, enough) if limit.hanging and enough is not None else plays
         coins = uniform(source_for(None), count) < 0.5
-        if isinstance(mechanism, Batch) and not pace.hanging:
-            drawn = _in_batches(mechanism, first, second, coins, pace)
+        if isinstance(mechanism, Batch) and not limit.hanging:
+            drawn = _in_batches(mechanism, first, second, coins, limit.seconds)
             if drawn is not None:
                 report(count)
                 return drawn
         if jobs != 1:
-            _check_copies(single, pace, jobs)
-        return _one_by_one(single, first, second, coins, jobs, report, pace)
+            _check_copies(single, limit, jobs)
+        return _one_by_one(single, first, second, coins, jobs, report, limit.seconds)
     except NotPrivate as error:
         raise Interrupted(str(error)) from error
     except Interrupted:
@@ -77,47 +77,59 @@ def play(
         raise Interrupted(f"The game broke off with {type(error).__name__}: {error}") from error
 
 
-def _single(mechanism: Mechanism) -> Callable[[Any], Any]:
-    if not isinstance(mechanism, Batch):
-        return mechanism
+@final
+@dataclass(frozen=True, eq=False)
+class _TimeLimit:
+    """The seconds that a play may take, whether one of the two data sets made it hang, and one that did not."""
 
-    def one(data: Any) -> Floats:
-        return mechanism.many(data, 1)
+    seconds: float
+    hanging: bool
+    answers_on: Any
 
-    return one
+
+def _time_limit(mechanism: Callable[[Any], Any], first: Any, second: Any, patience: Patience) -> _TimeLimit:
+    """Try the mechanism on both data sets, waiting longer each round until it ends on one of them.
+
+    That one sets the limit for the other: it is not known beforehand which of them hangs.
+    """
+    wait = patience.seconds
+    for _ in range(_ROUNDS):
+        tried = [(data, observe(mechanism, data, wait)) for data in (first, second)]
+        ended = [(data, outcome) for data, outcome in tried if not outcome.hung]
+        if ended:
+            limit = patience.limit(max(outcome.seconds for _, outcome in ended))
+            late = [data for data, outcome in tried if outcome.hung]
+            hanging = any(limit <= wait or observe(mechanism, data, limit).hung for data in late)
+            return _TimeLimit(limit, hanging, ended[0][0])
+        wait *= _LONGER
+    raise Interrupted(
+        f"The mechanism answered on neither data set within {wait / _LONGER:g} seconds. If it only is slow, audit it "
+        "with more seconds of patience."
+    )
 
 
-def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, pace: Pace) -> Plays | None:
+def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, limit: float) -> Plays | None:
     """Return plays that were drawn at once, or None where one of them showed more than numbers.
 
     Which of many answers a warning or an exception belongs to nobody can tell: such a mechanism is played one by one.
     """
-    drawn = {}
-    for coin, data in ((True, first), (False, second)):
-        count = max(1, int(np.count_nonzero(coins == coin)))
-        seen: list[Any] = []
-        outcome = observe(_keeping(mechanism, count, seen), data, pace.many(count))
-        if outcome.failure is not None or any(not mark.startswith(_SILENT) for mark in outcome.marks):
-            return None
-        answers = seen[0]
-        if not _plain(answers, count):
-            return None
-        drawn[coin] = answers
-    one, other = drawn[True], drawn[False]
-    if one.dtype != other.dtype or one.shape[1:] != other.shape[1:]:
+    heads = int(np.count_nonzero(coins))
+    one = _drawn_at_once(mechanism, first, max(1, heads), limit)
+    other = _drawn_at_once(mechanism, second, max(1, len(coins) - heads), limit)
+    if one is None or other is None or one.dtype != other.dtype or one.shape[1:] != other.shape[1:]:
         return None
     table = np.empty((len(coins), one[0].size))
-    for coin, answers in drawn.items():
-        chosen = coins == coin
-        table[chosen] = answers.reshape(len(answers), -1)[: np.count_nonzero(chosen)]
+    for coin, answers in ((coins, one), (~coins, other)):
+        table[coin] = answers.reshape(len(answers), -1)[: np.count_nonzero(coin)]
     return Plays(within_reach(table), coins, table)
 
 
-def _keeping(mechanism: Batch, count: int, kept: list[Any]) -> Callable[[Any], None]:
-    def draw(data: Any) -> None:
-        kept.append(mechanism.many(data, count))
-
-    return draw
+def _drawn_at_once(mechanism: Batch, data: Any, count: int, limit: float) -> Any:
+    """Return so many answers, or None if the draw failed, said anything or gave other than a row each of numbers."""
+    kept: list[Any] = []
+    outcome = observe(lambda data: kept.append(mechanism.many(data, count)), data, limit * max(1.0, count / 10))
+    silent = outcome.failure is None and all(mark.startswith(_SILENT) for mark in outcome.marks)
+    return kept[0] if silent and _plain(kept[0], count) else None
 
 
 def _plain(answers: Any, count: int) -> bool:
@@ -138,10 +150,10 @@ def _one_by_one(
     coins: Coins,
     jobs: int,
     report: Progress,
-    pace: Pace,
+    limit: float,
 ) -> Plays:
     chunks = [coins[start : start + _CHUNK] for start in range(0, len(coins), _CHUNK)]
-    tasks = (delayed(_chunk)(mechanism, first, second, chunk, pace.limit) for chunk in chunks)
+    tasks = (delayed(_chunk)(mechanism, first, second, chunk, limit) for chunk in chunks)
     outcomes: list[Outcome] = []
     for part in Parallel(n_jobs=jobs, return_as="generator")(tasks):
         outcomes += part
@@ -155,13 +167,13 @@ def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Coin
     return [observe(mechanism, first if coin else second, each) for coin, each in zip(coins, limits, strict=True)]
 
 
-def _check_copies(mechanism: Callable[[Any], Any], pace: Pace, jobs: int) -> None:
+def _check_copies(mechanism: Callable[[Any], Any], limit: _TimeLimit, jobs: int) -> None:
     """Refuse a mechanism that carries its own random numbers: its copies would all draw the same ones.
 
     Plays that share noise are not independent, and no bound would hold.
     """
-    probe, data = np.ones(_PROBES, dtype=bool), pace.answers_on
-    one, other = Parallel(n_jobs=jobs)(delayed(_chunk)(mechanism, data, data, probe, pace.limit) for _ in "ab")
+    probe, data = np.ones(_PROBES, dtype=bool), limit.answers_on
+    one, other = Parallel(n_jobs=jobs)(delayed(_chunk)(mechanism, data, data, probe, limit.seconds) for _ in "ab")
     if _exactly(one) == _exactly(other) and len(set(_exactly(one))) > 1:
         raise Interrupted(
             "copies of the mechanism draw the same random numbers, so plays in parallel would not be independent. "

@@ -1,14 +1,13 @@
 """Choose Bob's event on one half of the plays, and count it on the other."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from tacit.audit.attacks import Attack, Score
-from tacit.audit.bounds import Counts, chance_interval, largest_bound
+from tacit.audit.attacks import Attack, PlayScore
+from tacit.audit.bounds import EventCounts, chance_interval, largest_bound
 from tacit.audit.plays import Coins, Plays
 from tacit.budget import Budget
 from tacit.numerics.arrays import Floats
@@ -34,7 +33,7 @@ class Finding:
     wins: int
     guesses: int
     says_first: bool
-    counts: Counts
+    counts: EventCounts
     bound: float
     reach: float
     false_positives: Floats
@@ -60,16 +59,16 @@ class _Event:
     threshold: float
     above: bool
 
-    def counts(self, scores: Floats, coins: Coins) -> Counts:
+    def counts(self, scores: Floats, coins: Coins) -> EventCounts:
         happened = scores > self.threshold if self.above else scores <= self.threshold
         likely = coins if self.above else ~coins
-        return Counts(
+        return EventCounts(
             int(np.sum(happened & likely)), int(np.sum(likely)), int(np.sum(happened & ~likely)), int(np.sum(~likely))
         )
 
 
 def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Finding:
-    """Aim a attack with the first half of the plays and report what it shows on the second half.
+    """Aim an attack with the first half of the plays and report what it shows on the second half.
 
     Guarantee: `bound` exceeds the epsilon of an (epsilon, claim.delta)-private mechanism with probability at most
     1 - confidence.
@@ -78,8 +77,8 @@ def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Fin
     """
     half = len(plays) // 2
     learning = half * 2 // 3 if attack.learns else 0
-    score = attack.aim(plays.part(0, learning if attack.learns else half))
-    aimed, fresh = plays.part(learning, half), plays.part(half, len(plays))
+    score = attack.aim(plays.part(slice(0, learning if attack.learns else half)))
+    aimed, fresh = plays.part(slice(learning, half)), plays.part(slice(half, None))
     aiming, scores = (_scores(score, some, attack.sees_failures) for some in (aimed, fresh))
     event = _best_event(aiming, aimed.coins, claim, confidence)
     cut = _best_cut(aiming, aimed.coins)
@@ -100,14 +99,12 @@ def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Fin
     )
 
 
-def _scores(score: Score, plays: Plays, sees_failures: bool) -> Floats:
+def _scores(score: PlayScore, plays: Plays, sees_failures: bool) -> Floats:
     """Return the scores; to an attack that can not see them, plays that failed say nothing."""
     scores = np.zeros(len(plays))
-    if sees_failures or plays.answered is None:
-        return np.nan_to_num(np.asarray(score(plays), dtype=np.float64)) if len(plays) else scores
-    if np.any(plays.answered):
-        looked = score(plays.only(plays.answered))
-        scores[plays.answered] = np.nan_to_num(np.asarray(looked, dtype=np.float64))
+    looked = np.ones(len(plays), dtype=bool) if sees_failures or plays.answered is None else plays.answered
+    if np.any(looked):
+        scores[looked] = np.nan_to_num(np.asarray(score(plays.part(looked)), dtype=np.float64))
     return scores
 
 
@@ -140,7 +137,7 @@ def _best_event(scores: Floats, coins: Coins, claim: Budget, confidence: float) 
 
 def _best_cut(scores: Floats, coins: Coins) -> float:
     """Return the threshold with the most right guesses on these plays."""
-    cuts: Sequence[float] = [float(t) for t in _thresholds(scores)]
+    cuts = [float(t) for t in _thresholds(scores)]
     return max(cuts, key=lambda cut: int(np.sum((scores > cut) == coins)), default=0.0)
 
 

@@ -9,7 +9,6 @@ The losses' formulas are written out here once more: an auditor does not borrow 
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
@@ -62,7 +61,7 @@ def huber_regression(width: float) -> Formula:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Records:
+class CountedRows:
     """Rows with their targets, each counted `times` times; the first is the one that a neighbour replaces."""
 
     rows: Floats
@@ -70,7 +69,7 @@ class Records:
     times: Floats
 
     @classmethod
-    def of(cls, rows: ArrayLike, targets: ArrayLike, times: ArrayLike | None = None) -> "Records":
+    def of(cls, rows: ArrayLike, targets: ArrayLike, times: ArrayLike | None = None) -> "CountedRows":
         """Build records from lists."""
         matrix = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         counts = np.ones(len(matrix)) if times is None else np.asarray(times, dtype=np.float64)
@@ -81,7 +80,7 @@ class Records:
         """How many records there are."""
         return int(self.times.sum())
 
-    def replaced(self, row: ArrayLike, target: float) -> "Records":
+    def replaced(self, row: ArrayLike, target: float) -> "CountedRows":
         """Return the neighbour in which the first record is another."""
         rows, targets = self.rows.copy(), self.targets.copy()
         rows[0], targets[0] = row, target
@@ -98,51 +97,18 @@ class Records:
         return np.asarray(np.einsum("mi,ia,ib->mab", weights, self.rows, self.rows))
 
 
-class Noise(ABC):
-    """A law of a noise vector."""
+@final
+@dataclass(frozen=True)
+class NoiseLaw:
+    """The law of a noise vector: density proportional to exp(-|b| / unit), or Gaussian of that standard deviation."""
 
-    @property
-    @abstractmethod
-    def unit(self) -> float:
-        """The parameter that says how large the noise is."""
+    unit: float
+    gaussian: bool = False
 
-    @abstractmethod
     def log_density(self, noise: Floats) -> Floats:
         """Return the log density at vectors of shape (m, d), up to a constant."""
-
-
-@final
-@dataclass(frozen=True)
-class SphericalNoise(Noise):
-    """Density proportional to exp(-|b| / scale)."""
-
-    scale: float
-
-    @property
-    def unit(self) -> float:
-        """The scale."""
-        return self.scale
-
-    def log_density(self, noise: Floats) -> Floats:
-        """Return -|b| / scale."""
-        return np.asarray(-np.linalg.norm(noise, axis=-1) / self.scale)
-
-
-@final
-@dataclass(frozen=True)
-class NormalNoise(Noise):
-    """Independent Gaussian coordinates."""
-
-    sigma: float
-
-    @property
-    def unit(self) -> float:
-        """The standard deviation."""
-        return self.sigma
-
-    def log_density(self, noise: Floats) -> Floats:
-        """Return -|b|^2 / (2 sigma^2)."""
-        return np.asarray(-np.square(noise / self.sigma).sum(axis=-1) / 2)
+        size = np.linalg.norm(noise, axis=-1) / self.unit
+        return np.asarray(-(size**2) / 2 if self.gaussian else -size)
 
 
 @final
@@ -152,23 +118,23 @@ class Tilted:
 
     formula: Formula
     ridge: float
-    noise: Noise
+    noise: NoiseLaw
 
-    def tilt(self, points: Floats, records: Records) -> Floats:
+    def tilt(self, points: Floats, records: CountedRows) -> Floats:
         """Return the b that makes each point the minimiser."""
         return -self.ridge * points - records.slopes(points, self.formula)
 
-    def log_density(self, points: Floats, records: Records) -> Floats:
+    def log_density(self, points: Floats, records: CountedRows) -> Floats:
         """Return the log density of the minimiser at points of shape (m, d)."""
         identity = self.ridge * np.eye(points.shape[1])
         _, jacobian = np.linalg.slogdet(identity + records.bends(points, self.formula))
         return np.asarray(self.noise.log_density(self.tilt(points, records)) + jacobian)
 
-    def log_ratio(self, points: Floats, one: Records, other: Records) -> Floats:
+    def log_ratio(self, points: Floats, one: CountedRows, other: CountedRows) -> Floats:
         """Return the privacy loss at points."""
         return self.log_density(points, one) - self.log_density(points, other)
 
-    def delta(self, one: Records, other: Records, epsilon: float, reach: float, steps: int = 400_001) -> float:
+    def delta(self, one: CountedRows, other: CountedRows, epsilon: float, reach: float, steps: int = 400_001) -> float:
         """Return the delta at epsilon for one coefficient, the worse of both directions, by integrating to +-reach.
 
         Points are dense near 0, where a record matters, and sparse far out, where only the noise does.
@@ -179,11 +145,16 @@ class Tilted:
         logs = [self.log_density(points[:, None], records) for records in (one, other)]
         first, second = (np.exp(log - log.max()) * weights for log in logs)
         first, second = first / first.sum(), second / second.sum()
-        odds = math.exp(epsilon)
-        return float(max(np.maximum(first - odds * second, 0).sum(), np.maximum(second - odds * first, 0).sum()))
+        return delta_between(first, second, epsilon)
 
 
-def minimiser(records: Records, formula: Formula, ridge: float) -> Floats:
+def delta_between(first: Floats, second: Floats, epsilon: float) -> float:
+    """Return the delta at epsilon of two tables of chances, the worse of both directions."""
+    odds = math.exp(epsilon)
+    return float(max(np.maximum(first - odds * second, 0).sum(), np.maximum(second - odds * first, 0).sum()))
+
+
+def minimiser(records: CountedRows, formula: Formula, ridge: float) -> Floats:
     """Return the coefficient that minimises the sum of losses plus ridge/2 |w|^2."""
 
     def gradient(w: Floats) -> Floats:

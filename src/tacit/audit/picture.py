@@ -1,6 +1,7 @@
 """Bob's trade-off curve beside the region that the claim allows."""
 
 import math
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def picture(report: Report, path: str | Path | None = None) -> "Figure":
         xlim=(0, 1), ylim=(0, 1), xlabel="how often Bob says 'first' of the second data set",
         ylabel="how often Bob says 'second' of the first data set",
     )  # fmt: skip
-    axes.set_title(_wrapped(report.conclusion), fontsize=9)
+    axes.set_title(textwrap.fill(report.conclusion, 90), fontsize=9)
     axes.legend(loc="upper right", fontsize=8)
     if path is not None:
         figure.savefig(path, dpi=150)
@@ -65,9 +66,3 @@ def _mark(axes: "Axes", finding: Finding) -> None:
     mistake, miss = np.array([[0.0], [max(0.0, high - rate)]]), np.array([[0.0], [max(0.0, chance - low)]])
     x, y, right, up = (rate, 1 - chance, mistake, miss) if finding.says_first else (1 - chance, rate, miss, mistake)
     axes.errorbar([x], [y], xerr=right, yerr=up, marker="o", color="black", markersize=4, capsize=3)
-
-
-def _wrapped(text: str, width: int = 90) -> str:
-    import textwrap
-
-    return "\n".join(textwrap.wrap(text, width))

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tacit.audit.outcomes import Outcome
-from tacit.audit.outputs import as_table, within_reach
 from tacit.errors import TacitError
 from tacit.numerics.arrays import Floats
 
 Coins = NDArray[np.bool_]
-_MOST_NUMBERS = 10**8
+_MOST_NUMBERS, _FARTHEST = 10**8, 1e300
 
 
 class Interrupted(TacitError):
@@ -76,34 +75,29 @@ class Plays:
         """Every mark that was seen."""
         return Marks.alike(len(self)) if self.marks is None else self.marks
 
-    def part(self, start: int, stop: int) -> "Plays":
+    def part(self, chosen: slice | Coins) -> "Plays":
         """Return some of the plays, in the order in which they were played."""
         return Plays(
-            self.answers[start:stop],
-            self.coins[start:stop],
-            None if self.numbers is None else self.numbers[start:stop],
+            self.answers[chosen],
+            self.coins[chosen],
+            None if self.numbers is None else self.numbers[chosen],
             self.places,
-            None if self.marks is None else Marks(self.marks.names, self.marks.carried[start:stop]),
-            None if self.answered is None else self.answered[start:stop],
+            None if self.marks is None else Marks(self.marks.names, self.marks.carried[chosen]),
+            None if self.answered is None else self.answered[chosen],
             self.trouble,
         )
-
-    def only(self, chosen: Coins) -> "Plays":
-        """Return the answers and coins of chosen plays."""
-        return Plays(self.answers[chosen], self.coins[chosen])
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], coins: Coins) -> "Plays":
         """Build the tables from what was observed."""
-        answered = np.array([outcome.failure is None for outcome in outcomes], dtype=bool)
-        numbers, places = _aligned(outcomes)
+        numbers, places = _aligned([outcome.numbers for outcome in outcomes])
         return cls(
-            within_reach(as_table([outcome.answer for outcome in outcomes])),
+            within_reach(_aligned([{"": outcome.answer} for outcome in outcomes])[0]),
             coins,
             numbers,
             places,
             Marks.of([outcome.marks for outcome in outcomes]),
-            answered,
+            np.array([outcome.failure is None for outcome in outcomes], dtype=bool),
             _trouble(outcomes),
         )
 
@@ -117,19 +111,24 @@ def _trouble(outcomes: Sequence[Outcome]) -> str | None:
     return None
 
 
-def _aligned(outcomes: Sequence[Outcome]) -> tuple[Floats, tuple[str, ...]]:
+def within_reach(table: Floats) -> Floats:
+    """Return the numbers with infinite ones replaced by finite ones that are as far as attacks compute with."""
+    return np.asarray(np.clip(table, -_FARTHEST, _FARTHEST))
+
+
+def _aligned(seen: Sequence[dict[str, Floats]]) -> tuple[Floats, tuple[str, ...]]:
     """Return all numbers with those of one place in the same columns, NaN where there are none, and the places."""
     widths: dict[str, int] = {}
-    for outcome in outcomes:
-        for place, values in outcome.numbers.items():
+    for numbers in seen:
+        for place, values in numbers.items():
             widths[place] = max(widths.get(place, 0), values.size)
     starts = dict(zip(widths, np.cumsum([0, *widths.values()]).tolist(), strict=False))
     total = sum(widths.values())
-    if total * len(outcomes) > _MOST_NUMBERS:
-        raise Interrupted(f"{len(outcomes):,} answers of {total:,} numbers are too many. Return less of each.")
-    table = np.full((len(outcomes), max(1, total)), np.nan)
-    for row, outcome in zip(table, outcomes, strict=True):
-        for place, values in outcome.numbers.items():
+    if total * len(seen) > _MOST_NUMBERS:
+        raise Interrupted(f"{len(seen):,} answers of {total:,} numbers are too many. Return less of each.")
+    table = np.full((len(seen), max(1, total)), np.nan)
+    for row, numbers in zip(table, seen, strict=True):
+        for place, values in numbers.items():
             row[starts[place] : starts[place] + values.size] = values
     places = tuple(f"{place}[{index}]" for place, width in widths.items() for index in range(width))
     return table, places or ("",)

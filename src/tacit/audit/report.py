@@ -1,13 +1,18 @@
 """What an audit concludes, and in which words."""
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import final
 
+import numpy as np
+
 from tacit.accounting.meaning import best_guess
 from tacit.audit.bounds import plays_needed
 from tacit.audit.judge import Finding
+from tacit.audit.laws import delta_between
 from tacit.budget import Budget
+from tacit.numerics.arrays import Floats
 
 _ROUNDING = 1e-9
 
@@ -36,6 +41,18 @@ class Exact:
     delta: float | None
     pairs: int
     where: str
+
+    @classmethod
+    def of_chances(cls, first: Floats, second: Floats, epsilon: float, where: str) -> "Exact":
+        """Return what the chances of finitely many answers say."""
+        loss = float(np.abs(np.log(first / second)).max())
+        return cls(loss, delta_between(first, second, epsilon), 1, where)
+
+    @classmethod
+    def of_laplace(cls, shift: float, scale: float, epsilon: float, where: str) -> "Exact":
+        """Return the privacy loss, and the delta at epsilon, of Laplace noise on a number that moves by `shift`."""
+        loss = shift / scale
+        return cls(loss, max(0.0, -math.expm1((epsilon - loss) / 2)), 1, where)
 
     def refutes(self, claim: Budget) -> bool:
         """Whether the claim is false, rounding errors aside."""
@@ -83,11 +100,8 @@ class Report:
         """
         if self.epsilon_bound > self.claim.epsilon or (self.exact is not None and self.exact.refutes(self.claim)):
             return Verdict.REFUTED
-        if self.trouble is not None:
-            return Verdict.CANNOT_TELL
-        if self.reach <= self.claim.epsilon:
-            return Verdict.CANNOT_TELL
-        return Verdict.HOLDS
+        cannot_tell = self.trouble is not None or self.reach <= self.claim.epsilon
+        return Verdict.CANNOT_TELL if cannot_tell else Verdict.HOLDS
 
     @property
     def exit_code(self) -> int:

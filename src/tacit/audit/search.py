@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from scipy.special import expit
 
-from tacit.audit.laws import Records, Tilted
+from tacit.audit.laws import CountedRows, Tilted
 from tacit.errors import InvalidParameter
 from tacit.noise import source_for, uniform
 from tacit.numerics.arrays import Floats
@@ -27,8 +27,8 @@ Calibration = Callable[[int], Tilted]
 class Pair:
     """Two neighbouring data sets, and an output to start looking from."""
 
-    first: Records
-    second: Records
+    first: CountedRows
+    second: CountedRows
     start: Floats
     kind: str
 
@@ -76,7 +76,7 @@ def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> It
         rows *= norm / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
         rows[1:] *= uniform(source, count - 1)[:, None]
         targets = np.where(uniform(source, count) < 0.5, 1.0, -1.0)
-        first = Records.of(rows, targets)
+        first = CountedRows.of(rows, targets)
         corner = np.zeros(dimension)
         corner[number % dimension] = norm
         moves = (
@@ -109,7 +109,7 @@ def held_pairs(norm: float, ridge: float, anchor: float = 0.0) -> Iterator[Pair]
             # What the ridge and the long records along the first axis leave for the short ones to hold.
             load = ridge * far - (aligned + 1) * other[0] * float(expit(anchor + margin))
             held = max(1, round(load / weight))
-            first = Records.of(np.array([one, other, [short, 0.0]]), np.ones(3), [1, aligned, held])
+            first = CountedRows.of(np.array([one, other, [short, 0.0]]), np.ones(3), [1, aligned, held])
             yield Pair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.case import Case, Question
+from tacit.audit.case import Audited, Case, Question
 from tacit.audit.fingerprint import Fingerprint
 from tacit.budget import Budget
 from tacit.queries import StatisticalOracle, StatisticalQuery
@@ -113,7 +113,7 @@ HOSTILE: dict[str, Ask] = {
 
 
 def asking(
-    name: str, claim: Budget, open_oracle: Callable[[Any], Any], questions: Mapping[str, Ask], first: Any, second: Any
+    claim: Budget, open_oracle: Callable[[Any], Any], questions: Mapping[str, Ask], first: Any, second: Any
 ) -> Case:
     """Return the audit of an oracle under all of these questions at once.
 
@@ -127,7 +127,7 @@ def asking(
         oracle = open_oracle(data)
         return {title: _answer_or_refusal(oracle, ask, each, share) for title, ask in questions.items()}
 
-    return Case(name, claim, asked, first, second, (Fingerprint(),), _PLAYS)
+    return Case(claim, asked, first, second, (Fingerprint(),), _PLAYS)
 
 
 def _answer_or_refusal(oracle: Any, ask: Ask, epsilon: float, delta: float) -> Any:
@@ -139,14 +139,12 @@ def _answer_or_refusal(oracle: Any, ask: Ask, epsilon: float, delta: float) -> A
 
 def hostile(question: Question) -> Case:
     """All hostile questions to an oracle over arrays."""
-    name = "StatisticalOracle-hostile"
-    question.refuse(name, "n_lambda", "perturbation")
     first, second = (np.column_stack([[value, *_VALUES], [1.0, 2.0, 3.0, 4.0]]) for value in (100.0, 0.0))
 
     def open_oracle(rows: Any) -> StatisticalOracle:
         return StatisticalOracle((rows, np.ones(len(rows))), bounds=(0.0, 100.0))
 
-    return asking(name, question.claim, open_oracle, HOSTILE, first, second)
+    return asking(question.claim, open_oracle, HOSTILE, first, second)
 
 
-HOSTILE_CASES: dict[str, Callable[[Question], Case]] = {"StatisticalOracle-hostile": hostile}
+HOSTILE_CASES = (Audited("StatisticalOracle-hostile", hostile),)

@@ -9,7 +9,7 @@ from scipy.stats import laplace, nbinom
 
 from tacit.accounting.analytic import gaussian_delta
 from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
-from tacit.audit.case import Case, Question
+from tacit.audit.case import Audited, Case, Question
 from tacit.audit.report import Exact
 from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, PrivateKernelClassifier, PrivateKernelRegressor
 from tacit.kernels.interactive.pinp import Pinp
@@ -27,10 +27,7 @@ def process(question: Question) -> Case:
 
     Three points are asked one after another; the exact likelihood ratio of the answers is the attack.
     """
-    name = "InteractiveKernelPredictor"
-    question.refuse(name, "n_lambda", "perturbation")
-    claim = question.with_delta(_DELTA)
-    kernel, points = RBF(1.0), np.array([[1.0], [0.2], [-0.7]])
+    claim, kernel, points = question.claim, RBF(1.0), np.array([[1.0], [0.2], [-0.7]])
 
     def fitted(data: Any) -> InteractiveKernelPredictor:
         return InteractiveKernelPredictor(
@@ -45,22 +42,15 @@ def process(question: Question) -> Case:
     sigma = float(fitted(_UP).answer(_ROW).standard_deviation[0])
     inverse = np.asarray(np.linalg.inv(sigma**2 * (kernel.block(points, points) + 1e-6 * np.eye(3))), dtype=np.float64)
     mean = kernel.block(points, _ROW)[:, 0]
-    ratio = LikelihoodRatio(lambda a: _log_normal(a - mean, inverse), lambda a: _log_normal(a + mean, inverse))
+    ratio = LikelihoodRatio.shifted(lambda rest: -np.einsum("ij,jk,ik->i", rest, inverse, rest) / 2, mean, -mean)
     shift = math.sqrt(float(4 * mean @ inverse @ mean))
     exact = Exact(math.inf, gaussian_delta(claim.epsilon, shift), 1, "the label of the only record flips")
-    return Case(name, claim, answers, _UP, _DOWN, (ratio, LowBits(tuple(mean), tuple(-mean))), _PLAYS, exact)
-
-
-def _log_normal(rest: Floats, inverse: Floats) -> Floats:
-    return np.asarray(-np.einsum("ij,jk,ik->i", rest, inverse, rest) / 2)
+    return Case(claim, answers, _UP, _DOWN, (ratio, LowBits(tuple(mean), tuple(-mean))), _PLAYS, exact)
 
 
 def pinp(question: Question) -> Case:
     """A transcript of PINP: forty points near the one record, with a low threshold so that updates happen."""
-    name = "InteractiveKernelPredictor-pinp"
-    question.refuse(name, "n_lambda", "perturbation")
-    claim = question.with_delta(_DELTA)
-    points = np.linspace(0.9, 1.0, 40)[:, None]
+    claim, points = question.claim, np.linspace(0.9, 1.0, 40)[:, None]
 
     def fitted(data: Any) -> InteractiveKernelPredictor:
         return InteractiveKernelPredictor(
@@ -86,15 +76,12 @@ def pinp(question: Question) -> Case:
 
         return likelihood
 
-    def transcript(data: Any) -> Floats:
-        return fitted(data).answer(points).values
-
     attack = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
     law = fitted(_UP)._session.law
     assert isinstance(law, Pinp)
     delta = _worst_delta(claim.epsilon, law.moved / (law.units * law.grid), law.updates)
     exact = Exact(math.inf, delta, 1, "rounds that update with the two most telling chances")
-    return Case(name, claim, transcript, _UP, _DOWN, (attack,), _PLAYS, exact)
+    return Case(claim, lambda data: fitted(data).answer(points).values, _UP, _DOWN, (attack,), _PLAYS, exact)
 
 
 def _worst_delta(epsilon: float, each: float, updates: int) -> float:
@@ -114,14 +101,12 @@ def classifier(way: Literal["landmarks", "fourier", "tddl", "matched", "tdil", "
 
     The ball is that of TDIL with a linear kernel, from which three points are drawn.
     """
-    name = "PrivateKernelClassifier" if way == "landmarks" else f"PrivateKernelClassifier-{way}"
     kernel = Linear() if way == "ball" else RBF(1.0)
     landmarks = {"ball": 1, "fourier": 2}.get(way, np.array([[1.0]]))
     smooth = way in ("landmarks", "fourier")
 
     def build(question: Question) -> Case:
-        question.refuse(name, "perturbation")
-        claim = question.with_delta(_DELTA) if way in ("matched", "ball") else question.claim
+        claim = question.claim
 
         def weights(data: Any) -> Floats:
             model = PrivateKernelClassifier(
@@ -132,15 +117,13 @@ def classifier(way: Literal["landmarks", "fourier", "tddl", "matched", "tdil", "
             ).fit(*data)  # fmt: skip
             return np.asarray(model.model_.scores(_ROW)).ravel()
 
-        return Case(name, claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
+        return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
 
     return build
 
 
 def regressor(question: Question) -> Case:
     """A released model of a number; the target goes from one end of its range to the other."""
-    name = "PrivateKernelRegressor"
-    question.refuse(name, "perturbation")
     claim = question.claim
 
     def weights(data: Any) -> Floats:
@@ -149,17 +132,18 @@ def regressor(question: Question) -> Case:
         )
         return np.asarray(model.fit(*data).predict(_ROW))
 
-    return Case(name, claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
+    return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
 
 
-KERNELS: dict[str, Callable[[Question], Case]] = {
-    "InteractiveKernelPredictor": process,
-    "InteractiveKernelPredictor-pinp": pinp,
-    "PrivateKernelClassifier": classifier("landmarks"),
-    "PrivateKernelClassifier-fourier": classifier("fourier"),
-    "PrivateKernelClassifier-tddl": classifier("tddl"),
-    "PrivateKernelClassifier-matched": classifier("matched"),
-    "PrivateKernelClassifier-tdil": classifier("tdil"),
-    "PrivateKernelClassifier-ball": classifier("ball"),
-    "PrivateKernelRegressor": regressor,
-}
+_RIDGE = ("n_lambda",)
+KERNELS = (
+    Audited("InteractiveKernelPredictor", process, delta=_DELTA),
+    Audited("InteractiveKernelPredictor-pinp", pinp, delta=_DELTA),
+    Audited("PrivateKernelClassifier", classifier("landmarks"), _RIDGE),
+    Audited("PrivateKernelClassifier-fourier", classifier("fourier"), _RIDGE),
+    Audited("PrivateKernelClassifier-tddl", classifier("tddl"), _RIDGE),
+    Audited("PrivateKernelClassifier-matched", classifier("matched"), _RIDGE, _DELTA),
+    Audited("PrivateKernelClassifier-tdil", classifier("tdil"), _RIDGE),
+    Audited("PrivateKernelClassifier-ball", classifier("ball"), _RIDGE, _DELTA),
+    Audited("PrivateKernelRegressor", regressor, _RIDGE),
+)

@@ -1,81 +1,75 @@
-"""Audits of private statistics and scores: records as they come, clipped by the function itself."""
+"""Audits of private statistics, scores and the oracle: records as they come, clipped by the function itself."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit import evaluation, statistics
-from tacit.audit.attacks import Attack, Canary, Learned
-from tacit.audit.case import Case, Question
+from tacit.audit.attacks import Attack, Canary, Learned, LikelihoodRatio, LowBits
+from tacit.audit.case import Audited, Case, Question
+from tacit.numerics.arrays import Floats
+from tacit.queries import StatisticalOracle, StatisticalQuery
 
 __all__ = ["STATISTICS"]
 
-_PLAYS = 6_000
+_PLAYS, _ORACLE_PLAYS = 6_000, 3_000
 _FAR = 1e6
 _AGES = [20.0, 40.0, 60.0]
+_LOW_ANSWER = Canary((-1.0,))
 
 
-def _builder(name: str, run: Callable[[Question], Callable[[Any], Any]], attack: Attack) -> Callable[[Question], Case]:
+def _of_ages(run: Callable[..., Any], attack: Attack = _LOW_ANSWER) -> Callable[[Question], Case]:
     """Return the audit of a function of three ages, one of which leaves its declared range on either side."""
 
     def build(question: Question) -> Case:
-        question.refuse(name, "n_lambda", "perturbation")
-        first, second = np.array([-_FAR, *_AGES]), np.array([_FAR, *_AGES])
-        return Case(name, question.claim, run(question), first, second, (attack,), _PLAYS)
+        first, second = (np.array([age, *_AGES]) for age in (-_FAR, _FAR))
+        budget = {"epsilon": question.epsilon} | ({"delta": question.delta} if question.delta else {})
+        return Case(question.claim, partial(run, **budget), first, second, (attack,), _PLAYS)
 
     return build
 
 
-def _count(question: Question) -> Callable[[Any], Any]:
-    return lambda ages: statistics.count(ages > 50, epsilon=question.epsilon, delta=question.claim.delta)
+def _histogram(ages: Any, **budget: Any) -> Any:
+    return statistics.histogram(np.clip(ages // 50, 0, 1), levels=[0.0, 1.0], **budget)
 
 
-def _sum(question: Question) -> Callable[[Any], Any]:
-    return lambda ages: statistics.sum(ages, low=0, high=100, epsilon=question.epsilon, delta=question.claim.delta)
+class _Always:
+    """A public model that says 'old' of everybody."""
+
+    def predict(self, ages: Any) -> Any:
+        """Return True for every age."""
+        return np.ones(len(ages), dtype=bool)
 
 
-def _mean(question: Question) -> Callable[[Any], Any]:
-    return lambda ages: statistics.mean(ages, low=0, high=100, epsilon=question.epsilon, delta=question.claim.delta)
+def _oracle(question: Question) -> Case:
+    """Two averages asked together; the record leaves the declared range, below it or above, and moves both by 1/n."""
+    queries = [StatisticalQuery(lambda t: t["x0"]), StatisticalQuery(lambda t: 1 - t["x0"])]
+    claim = question.claim
+
+    def answers(values: Any) -> Floats:
+        oracle = StatisticalOracle((values[:, None], np.ones(len(values))), bounds=(0.0, 1.0))
+        return np.array([answer.value for answer in oracle.ask_all(queries, epsilon=claim.epsilon, delta=claim.delta)])
+
+    first, second = (np.array([value, 0.25, 0.5, 0.75]) for value in (-_FAR, _FAR))
+    # The means of x and 1 - x with the record at 0, and with it at 1; each has Laplace noise of scale 2/(n epsilon).
+    below, above, scale = (0.375, 0.625), (0.625, 0.375), 2 / (len(first) * claim.epsilon)
+    ratio = LikelihoodRatio.shifted(lambda noise: -np.abs(noise).sum(axis=1) / scale, below, above)
+    attack = Canary((-1.0, 1.0)) if claim.delta else ratio
+    return Case(claim, answers, first, second, (attack, LowBits(below, above)), _ORACLE_PLAYS)
 
 
-def _histogram(question: Question) -> Callable[[Any], Any]:
-    def run(ages: Any) -> Any:
-        decades = np.clip(ages // 50, 0, 1)
-        return statistics.histogram(decades, levels=[0.0, 1.0], epsilon=question.epsilon, delta=question.claim.delta)
-
-    return run
-
-
-def _quantile(question: Question) -> Callable[[Any], Any]:
-    epsilon = question.pure("statistics.quantile").epsilon
-    return lambda ages: statistics.quantile(ages, 0.5, low=0, high=100, epsilon=epsilon, candidates=50)
-
-
-def _accuracy(question: Question) -> Callable[[Any], Any]:
-    class Always:
-        """A public model that says 'old' of everybody."""
-
-        def predict(self, ages: Any) -> Any:
-            """Return True for every age."""
-            return np.ones(len(ages), dtype=bool)
-
-    def run(ages: Any) -> Any:
-        score = evaluation.accuracy(Always(), ages, ages > 50, epsilon=question.epsilon, delta=question.claim.delta)
-        return score.release
-
-    return run
-
-
-_LOW_ANSWER = Canary((-1.0,))
-STATISTICS: dict[str, Callable[[Question], Case]] = {
-    name: _builder(name, run, attack)
-    for name, run, attack in (
-        ("statistics.count", _count, _LOW_ANSWER),
-        ("statistics.sum", _sum, _LOW_ANSWER),
-        ("statistics.mean", _mean, _LOW_ANSWER),
-        ("statistics.histogram", _histogram, Canary((1.0, -1.0))),
-        ("statistics.quantile", _quantile, Learned()),
-        ("evaluation.accuracy", _accuracy, _LOW_ANSWER),
-    )
-}
+_quantile = partial(statistics.quantile, fraction=0.5, low=0, high=100, candidates=50)
+STATISTICS = (
+    Audited("statistics.count", _of_ages(lambda ages, **budget: statistics.count(ages > 50, **budget))),
+    Audited("statistics.sum", _of_ages(partial(statistics.sum, low=0, high=100))),
+    Audited("statistics.mean", _of_ages(partial(statistics.mean, low=0, high=100))),
+    Audited("statistics.histogram", _of_ages(_histogram, Canary((1.0, -1.0)))),
+    Audited("statistics.quantile", _of_ages(_quantile, Learned()), delta=0.0),
+    Audited(
+        "evaluation.accuracy",
+        _of_ages(lambda ages, **budget: evaluation.accuracy(_Always(), ages, ages > 50, **budget).release),
+    ),
+    Audited("StatisticalOracle", _oracle),
+)

@@ -8,9 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from tacit import noise
-from tacit.audit.case import Case, Question
+from tacit.audit.case import Audited
 from tacit.audit.game import Batch
-from tacit.audit.report import Exact
 from tacit.noise import source_for, uniform
 from tacit.numerics.arrays import Floats
 
@@ -24,10 +23,9 @@ class Exhibit:
     is claimed, with the case's own number of plays, at 99.9 % confidence.
     """
 
-    name: str
     mistake: str
     must_reach: float
-    build: Callable[[Question], Case]
+    audited: Audited
 
 
 def grid_laplace(scale: float, count: int) -> Floats:
@@ -61,9 +59,3 @@ class Additive(Batch):
     def many(self, data: Any, count: int) -> Floats:
         """Return the statistic plus noise, so many times."""
         return np.asarray(self.statistic(data) + self.draw(count))
-
-
-def laplace_exact(shift: float, scale: float, epsilon: float, where: str) -> Exact:
-    """Return the privacy loss, and the delta at epsilon, of Laplace noise on a number that moves by `shift`."""
-    loss = shift / scale
-    return Exact(loss, max(0.0, -math.expm1((epsilon - loss) / 2)), 1, where)

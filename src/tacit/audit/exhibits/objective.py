@@ -11,7 +11,7 @@ from tacit.audit.attacks import LikelihoodRatio
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import grid_laplace
 from tacit.audit.game import Batch
-from tacit.audit.laws import LOGISTIC, Records, SphericalNoise, Tilted
+from tacit.audit.laws import LOGISTIC, CountedRows, NoiseLaw, Tilted
 from tacit.audit.report import Exact
 from tacit.audit.search import Pair, largest_loss
 from tacit.budget import Budget
@@ -21,7 +21,7 @@ from tacit.numerics.arrays import Floats
 
 def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> Tilted:
     """Return the law of the 2008 paper's Algorithm 2 as published: noise 2R/epsilon, whatever n lambda is."""
-    return Tilted(LOGISTIC, ridge, SphericalNoise(2 * norm / epsilon))
+    return Tilted(LOGISTIC, ridge, NoiseLaw(2 * norm / epsilon))
 
 
 def sharp_bound(epsilon: float, ridge: float, norm: float = 1.0) -> float:
@@ -41,35 +41,29 @@ def nips2008(question: Question) -> Case:
 
     The proof leaves out the Jacobian of the map from noise to solution.
     """
-    name = "exhibit-nips2008"
-    question.refuse(name, "perturbation")
-    claim = question.pure(name)
-    return _case(name, claim, nips2008_law(claim.epsilon, question.ridge(0.01)), 1.0)
+    return _case(question.claim, nips2008_law(question.epsilon, question.ridge(0.01)), 1.0)
 
 
 def wrong_norm_law(epsilon: float, ridge: float, norm: float) -> Tilted:
     """Return the law of objective perturbation that pays log(1 + c R/(n lambda)) where c R^2 is needed."""
     raised = max(ridge, 0.25 * norm / math.expm1(epsilon / 2))
     left = epsilon - math.log1p(0.25 * norm / raised)
-    return Tilted(LOGISTIC, raised, SphericalNoise(2 * norm / left))
+    return Tilted(LOGISTIC, raised, NoiseLaw(2 * norm / left))
 
 
 def wrong_norm(question: Question) -> Case:
     """Objective perturbation that pays for the Jacobian with c R in place of c R^2, at R = 100."""
-    name = "exhibit-wrong-norm"
-    question.refuse(name, "perturbation")
-    claim = question.pure(name)
-    return _case(name, claim, wrong_norm_law(claim.epsilon, question.ridge(1.0), 100.0), 100.0)
+    return _case(question.claim, wrong_norm_law(question.epsilon, question.ridge(1.0), 100.0), 100.0)
 
 
-def _case(name: str, claim: Budget, law: Tilted, norm: float) -> Case:
+def _case(claim: Budget, law: Tilted, norm: float) -> Case:
     one, other = ((np.array([[row]]), np.array([1.0])) for row in (norm, 0.0))
-    first, second = Records.of(*one), Records.of(*other)
+    first, second = CountedRows.of(*one), CountedRows.of(*other)
     attack = LikelihoodRatio(lambda w: law.log_density(w, first), lambda w: law.log_density(w, second))
-    loss, at = largest_loss(law, Pair(first, second, np.zeros(1), name))
+    loss, at = largest_loss(law, Pair(first, second, np.zeros(1), ""))
     delta = law.delta(first, second, claim.epsilon, 40 * law.noise.unit / law.ridge)
     exact = Exact(loss, delta, 1, f"one record x={norm:g} becomes 0, seen at w={at[0]:.4g}")
-    return Case(name, claim, OneDimensional(law.ridge, law.noise.unit), one, other, (attack,), 1_000_000, exact)
+    return Case(claim, OneDimensional(law.ridge, law.noise.unit), one, other, (attack,), 1_000_000, exact)
 
 
 @final

@@ -36,23 +36,16 @@ def sparse_vector(question: Question) -> Case:
 
     Each query below the threshold costs; without threshold noise, nothing pays for them together.
     """
-    name = "exhibit-sparse-vector"
-    question.refuse(name, "n_lambda", "perturbation")
-    claim = question.pure(name)
-    scale = 2 / claim.epsilon
+    scale = 2 / question.epsilon
 
-    def log_chances(value: float) -> Floats:
+    def chances(value: float) -> Floats:
         below = 1 - math.exp(-(_THRESHOLD - value) / scale) / 2
-        hits = np.arange(_QUERIES) * math.log(below) + math.log1p(-below)
-        return np.append(hits, _QUERIES * math.log(below))
+        return np.asarray(below ** np.arange(_QUERIES + 1) * np.append(np.full(_QUERIES, 1 - below), 1.0))
 
-    first, second = log_chances(0.0), log_chances(1.0)
-    attack = LikelihoodRatio(lambda x: first[x[:, 0].astype(int)], lambda x: second[x[:, 0].astype(int)])
-    odds = math.exp(claim.epsilon)
-    chances, others = np.exp(first), np.exp(second)
-    delta = max(np.maximum(chances - odds * others, 0).sum(), np.maximum(others - odds * chances, 0).sum())
-    exact = Exact(float(np.abs(first - second).max()), float(delta), 1, f"{_QUERIES} queries all rise from 0 to 1")
-    return Case(name, claim, _NoThresholdNoise(scale), [0.0], [1.0], (attack,), 200_000, exact)
+    tables = chances(0.0), chances(1.0)
+    exact = Exact.of_chances(*tables, question.epsilon, f"{_QUERIES} queries all rise from 0 to 1")
+    attack = LikelihoodRatio.of_chances(*tables)
+    return Case(question.claim, _NoThresholdNoise(scale), [0.0], [1.0], (attack,), 200_000, exact)
 
 
 def tdil_exponent(epsilon: float, delta: float, count: int, ridge: float) -> float:
@@ -99,10 +92,7 @@ def tdil(question: Question) -> Case:
     The proof of its Theorem 7 counts the points z_1, ..., z_B as released. Here the first of them alone, with one
     record that is not 0 against none, exceeds the whole budget.
     """
-    name = "exhibit-tdil"
-    question.refuse(name, "n_lambda", "perturbation")
-    claim = question.with_delta(1e-6)
-    count, ridge = 62_500, 1.0
+    claim, count, ridge = question.claim, 62_500, 1.0
     mechanism = TdilRound(tdil_exponent(claim.epsilon, claim.delta, count, ridge), ridge)
     rows, targets = np.zeros(count), np.ones(count)
     other = rows.copy()
@@ -112,7 +102,6 @@ def tdil(question: Question) -> Case:
     points = np.linspace(-1, 1, 200_001)[:, None]
     one, two = (mechanism.log_density(data, points) for data in (first, second))
     delta = float(np.mean(np.maximum(np.exp(one) - math.exp(claim.epsilon) * np.exp(two), 0)) * 2)
-    exact = Exact(
-        float(np.abs(one - two).max()), delta, 1, f"n={count}, lambda={ridge:g}: all rows 0, or one of them 1"
-    )
-    return Case(name, claim, mechanism, first, second, (attack,), 100_000, exact)
+    where = f"n={count}, lambda={ridge:g}: all rows 0, or one of them 1"
+    exact = Exact(float(np.abs(one - two).max()), delta, 1, where)
+    return Case(claim, mechanism, first, second, (attack,), 100_000, exact)
