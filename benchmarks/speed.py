@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from many import solve_many
 from sklearn.linear_model import LogisticRegression
 
-from tacit.erm import Logistic, Objective, Rows, solve, solve_many
+from tacit.erm import Logistic, Objective, Rows, solve
 
 RESULTS = Path(__file__).parent / "results"
 REPEATS = 5

@@ -24,7 +24,6 @@ from tacit.erm import (
     Squared,
     smallest_tolerance,
     solve,
-    solve_many,
 )
 from tacit.erm.solver.rounding import Rounding
 from tacit.errors import InvalidParameter
@@ -304,31 +303,6 @@ def test_smoothing_finishes_a_hinge_by_itself(monkeypatch: pytest.MonkeyPatch) -
     smoothed = solve(objective, tolerance)
     assert smoothed.distance <= tolerance / objective.alpha
     assert np.linalg.norm(usual.coefficient - smoothed.coefficient) <= usual.distance + smoothed.distance
-
-
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), Softmax(3), Hinge()], ids=str)
-def test_many_draws_are_solved_as_one_by_one(loss: Loss) -> None:
-    """Each of many draws, tame and wild, has the solution that it has alone, certified."""
-    rng = np.random.default_rng(16)
-    rows = Rows.clipped(rng.standard_normal((600, 4)), 1.0, constant=1.0)
-    objective = Objective(rows, targets_for(loss, rng, 600), loss, 1e-2)
-    draws = rng.standard_normal((12, *objective.shape)) * np.geomspace(1, 3e3, 12).reshape(
-        12, *[1] * len(objective.shape)
-    )
-    tolerance = max(usual_tolerance(objective.with_linear(draw)) for draw in draws)
-    solutions = solve_many(objective, draws, tolerance)
-    for draw, solution in zip(draws, solutions, strict=True):
-        alone = solve(objective.with_linear(draw), tolerance)
-        assert solution.distance <= tolerance / objective.alpha
-        assert np.linalg.norm(solution.coefficient - alone.coefficient) <= solution.distance + alone.distance
-
-
-def test_no_draws_give_no_solutions() -> None:
-    """An empty stack of draws is solved at once; a wrong shape is refused."""
-    objective = nasty_problem(Logistic(), "plain")
-    assert solve_many(objective, np.zeros((0, 3)), 1e-6) == []
-    with pytest.raises(InvalidParameter, match="linears"):
-        solve_many(objective, np.zeros((2, 4)), 1e-6)
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, Hinge()], ids=str)

@@ -6,7 +6,6 @@ from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic, Squared
 from tacit.erm.losses.tabulated import Tabulated
 from tacit.erm.rows.rows import Rows
-from tacit.erm.solver.many import solve_many
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import Solution, smallest_tolerance, solve
 
@@ -26,5 +25,4 @@ __all__ = [
     "check_loss",
     "smallest_tolerance",
     "solve",
-    "solve_many",
 ]

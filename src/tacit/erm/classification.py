@@ -1,44 +1,44 @@
 """Linear classifiers with scikit-learn manners."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
 from tacit.accounting.ledger import Ledger
 from tacit.checks import finite_number
-from tacit.erm.fitting import fit_linear, private_rows
+from tacit.erm.fitting import LinearEstimator
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
-from tacit.estimators.encoded import learn, rows_of
-from tacit.estimators.parameters import known_norm, needed_budget
+from tacit.estimators.encoded import learn
 from tacit.estimators.probabilities import probabilities
-from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 
 MARGIN = 3.0
 """The anchor of the logistic loss in private fits of two classes."""
 
 
-class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class _LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     """Scores, predictions and the common course of `fit`."""
 
-    classes: ArrayLike | None
-    epsilon: float | None
-    delta: float
-    perturbation: Kind
-    data_norm: float | None
-    alpha: float | Literal["auto"]
-    fit_intercept: bool
-    ledger: Ledger | None
-    random_state: object
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    perturbation: Kind = "auto"
+    data_norm: float | None = None
+    alpha: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    classes: ArrayLike | None = None
+    ledger: Ledger | None = None
+    random_state: object = None
 
     @abstractmethod
     def _learn(self, X: Any, y: Any) -> None:
@@ -52,25 +52,12 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> float:
         """Set the fitted attributes; return the margin that was used."""
-        budget = needed_budget(self.epsilon, self.delta)
-        norm = known_norm(self.data_norm, X)
-        data, labels = validated(self, X, y=y, order="C")
+        budget, rows, labels = self._read(X, y, numeric=False)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
         several = len(classes) if len(classes) > 2 else 0
         loss = joint(several) if joint and several else binary
         targets = indices if several else np.where(indices == 1, 1.0, -1.0)
-        fitted = fit_linear(
-            private_rows(data, norm, self.fit_intercept, X),
-            targets,
-            loss,
-            budget,
-            perturbation=self.perturbation,
-            alpha=self.alpha,
-            ledger=self.ledger,
-            label=type(self).__name__,
-            random_state=self.random_state,
-            assumed={"classes": assumed},
-        )
+        fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         self.classes_ = classes
         self.coef_ = fitted.weights
         self.intercept_ = fitted.intercepts
@@ -78,12 +65,9 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.release_ = fitted.release
         return fitted.margin
 
-    @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> Floats:
         """Return the score of every row (and class, if there are more than two)."""
-        check_is_fitted(self)
-        data = validated(self, rows_of(self, X), reset=False)
-        scores = np.asarray(data @ self.coef_.T + self.intercept_)
+        scores = self._scores(X)
         return scores if len(self.classes_) > 2 else scores.ravel()
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -91,11 +75,6 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.decision_function(X)
         indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
         return np.asarray(self.classes_[indices])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 @final
@@ -126,29 +105,6 @@ class PrivateLogisticRegression(_LinearClassifier):
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        perturbation: Kind = "auto",
-        data_norm: float | None = None,
-        alpha: float | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.perturbation = perturbation
-        self.data_norm = data_norm
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
-
     def _learn(self, X: Any, y: Any) -> None:
         margin = 0.0 if self.epsilon == np.inf else MARGIN
         self.margin_ = self._fit(X, y, Logistic(margin), Softmax)
@@ -163,6 +119,7 @@ class PrivateLogisticRegression(_LinearClassifier):
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateLinearSVC(_LinearClassifier):
     """Linear support-vector classification of two classes.
 
@@ -174,32 +131,8 @@ class PrivateLinearSVC(_LinearClassifier):
     perturbation="output"). The other parameters are those of `PrivateLogisticRegression`.
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        loss: Literal["huber", "hinge"] = "huber",
-        width: float = 0.5,
-        perturbation: Kind = "auto",
-        data_norm: float | None = None,
-        alpha: float | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.loss = loss
-        self.width = width
-        self.perturbation = perturbation
-        self.data_norm = data_norm
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    loss: Literal["huber", "hinge"] = "huber"
+    width: float = 0.5
 
     def _learn(self, X: Any, y: Any) -> None:
         if self.loss not in ("huber", "hinge"):

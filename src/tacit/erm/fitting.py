@@ -7,6 +7,8 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
@@ -17,7 +19,9 @@ from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
-from tacit.estimators.parameters import INTERCEPT, refuse_ledger
+from tacit.estimators.encoded import rows_of
+from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
+from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.release import Release, release
 
@@ -34,6 +38,60 @@ class Fitted:
     alpha: float
     margin: float
     release: Release[Floats]
+
+
+class LinearEstimator(BaseEstimator):  # type: ignore[misc]
+    """What linear estimators share: records read as clipped rows, the release, scores."""
+
+    epsilon: float | None
+    delta: float
+    data_norm: float | None
+    fit_intercept: bool
+    ledger: Ledger | None
+    random_state: object
+
+    def _read(self, X: Any, y: Any, numeric: bool) -> tuple[Budget | None, Rows, NDArray[Any]]:
+        """Return the budget, the rows, clipped, and the target of each."""
+        budget = needed_budget(self.epsilon, self.delta)
+        norm = known_norm(self.data_norm, X)
+        data, targets = validated(self, X, y=y, order="C", y_numeric=numeric)
+        return budget, private_rows(data, norm, self.fit_intercept, X), targets
+
+    def _fit_linear(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        loss: Loss,
+        budget: Budget | None,
+        assumed: str,
+        perturbation: str,
+        alpha: float | Literal["auto"],
+    ) -> Fitted:
+        """Fit under the estimator's ledger and seed."""
+        return fit_linear(
+            rows,
+            targets,
+            loss,
+            budget,
+            perturbation=perturbation,
+            alpha=alpha,
+            ledger=self.ledger,
+            label=type(self).__name__,
+            random_state=self.random_state,
+            assumed={"targets": assumed},
+        )
+
+    @np.errstate(all="ignore")
+    def _scores(self, X: Any) -> Floats:
+        """Return the score of every row, for every row of coefficients if there are several."""
+        check_is_fitted(self)
+        data = validated(self, rows_of(self, X), reset=False)
+        return np.asarray(data @ self.coef_.T + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> Rows:

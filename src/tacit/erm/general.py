@@ -1,29 +1,26 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
-from tacit.erm.fitting import fit_linear, private_rows
+from tacit.erm.fitting import LinearEstimator
 from tacit.erm.losses.check import check_loss
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
 from tacit.erm.losses.tabulated import Tabulated
 from tacit.erm.perturbations.defaults import Kind
 from tacit.estimators.classes import check_told, known_classes
-from tacit.estimators.encoded import learn, rows_of
-from tacit.estimators.parameters import known_norm, needed_budget
-from tacit.estimators.tables import validated
+from tacit.estimators.encoded import learn
 from tacit.numerics.arrays import Floats
 
 
 @final
-class PrivateERM(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PrivateERM(LinearEstimator):
     """A linear model under any convex loss that declares its constants (the 2008 paper's Theorem 3, corrected).
 
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0,
@@ -36,30 +33,17 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
     docs/decisions/0007-custom-losses.md. The other parameters are those of `PrivateLogisticRegression`.
     """
 
-    def __init__(
-        self,
-        loss: PointwiseLoss | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        perturbation: Kind = "auto",
-        data_norm: float | None = None,
-        alpha: float | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.loss = loss
-        self.epsilon = epsilon
-        self.delta = delta
-        self.perturbation = perturbation
-        self.data_norm = data_norm
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    loss: PointwiseLoss | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    perturbation: Kind = "auto"
+    data_norm: float | None = None
+    alpha: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    classes: ArrayLike | None = None
+    ledger: Ledger | None = None
+    random_state: object = None
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -70,28 +54,13 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, X: Any, y: Any) -> None:
         loss = _usable(self.loss)
-        budget = needed_budget(self.epsilon, self.delta)
-        norm = known_norm(self.data_norm, X)
         is_margin = loss.kind == "margin"
-        data, given = validated(self, X, y=y, order="C", y_numeric=not is_margin)
+        budget, rows, targets = self._read(X, y, numeric=not is_margin)
         assumed = "targets within the loss's bound"
-        if not is_margin:
-            targets = given
-        else:
-            classes, indices, assumed = known_classes(self.classes, given, most=2)
+        if is_margin:
+            classes, indices, assumed = known_classes(self.classes, targets, most=2)
             targets = np.where(indices == 1, 1.0, -1.0)
-        fitted = fit_linear(
-            private_rows(data, norm, self.fit_intercept, X),
-            targets,
-            loss,
-            budget,
-            perturbation=self.perturbation,
-            alpha=self.alpha,
-            ledger=self.ledger,
-            label=type(self).__name__,
-            random_state=self.random_state,
-            assumed={"targets": assumed},
-        )
+        fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         if is_margin:
             self.classes_ = classes
         self.coef_ = fitted.weights[0]
@@ -99,12 +68,9 @@ class PrivateERM(BaseEstimator):  # type: ignore[misc]
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
 
-    @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> Floats:
         """Return the score of every row."""
-        check_is_fitted(self)
-        data = validated(self, rows_of(self, X), reset=False)
-        return np.asarray(data @ self.coef_ + self.intercept_)
+        return self._scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, or the number predicted for it."""

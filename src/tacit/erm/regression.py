@@ -1,25 +1,23 @@
 """Linear regression with scikit-learn manners."""
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import finite_number
-from tacit.erm.fitting import Fitted, fit_linear, private_rows, split
+from tacit.erm.fitting import Fitted, LinearEstimator, split
 from tacit.erm.losses.standard import HuberRegression, Squared
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import learn, rows_of
-from tacit.estimators.parameters import known_norm, needed_budget
-from tacit.estimators.tables import validated
+from tacit.estimators.encoded import learn
 from tacit.numerics.arrays import Floats
 from tacit.release import release
 
@@ -27,7 +25,8 @@ Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 
 
 @final
-class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PrivateLinearRegression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     """Linear regression on clipped rows and clipped targets.
 
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
@@ -46,28 +45,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     data_norm, alpha, fit_intercept, ledger, random_state : as for `PrivateLogisticRegression`.
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        target_range: tuple[float, float] | None = None,
-        perturbation: Way = "auto",
-        data_norm: float | None = None,
-        alpha: float | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.target_range = target_range
-        self.perturbation = perturbation
-        self.data_norm = data_norm
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
-        self.random_state = random_state
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    target_range: tuple[float, float] | None = None
+    perturbation: Way = "auto"
+    data_norm: float | None = None
+    alpha: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    ledger: Ledger | None = None
+    random_state: object = None
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -75,14 +62,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return cast("Self", learn(self, X, y, "regression"))
 
     def _learn(self, X: Any, y: Any) -> None:
-        budget = needed_budget(self.epsilon, self.delta)
-        norm = known_norm(self.data_norm, X)
         low, high = _known_range(self.target_range)
-        data, values = validated(self, X, y=y, order="C", y_numeric=True)
+        budget, rows, values = self._read(X, y, numeric=True)
         middle, reach = low + (high - low) / 2, (high - low) / 2
-        targets = np.clip((values - middle) / reach, -1.0, 1.0)
-        rows = private_rows(data, norm, self.fit_intercept, X)
-        fitted = self._fitted(rows, targets, budget)
+        fitted = self._fitted(rows, np.clip((values - middle) / reach, -1.0, 1.0), budget)
         self.coef_ = fitted.weights[0] * reach
         self.intercept_ = float(fitted.intercepts[0] * reach + middle)
         self.alpha_ = fitted.alpha
@@ -92,7 +75,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         way = self.perturbation
         if way == "auto":
             way = "objective" if budget is not None and budget.is_pure else "statistics"
-        assumed = {"targets": f"targets within {self.target_range}"}
+        assumed = f"targets within {self.target_range}"
         if way == "statistics" and budget is not None:
             return self._by_statistics(rows, targets, budget, assumed)
         if way in ("objective", "gradient") and budget is not None:
@@ -101,20 +84,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         else:
             alpha = _ridge(self.alpha, rows, budget)
             loss = Squared(1.0, rows.norm * Squared(1.0, 1.0).minimiser_bound(rows.norm, alpha))
-        return fit_linear(
-            rows,
-            targets,
-            loss,
-            budget,
-            perturbation="output" if way == "statistics" else way,
-            alpha=alpha,
-            ledger=self.ledger,
-            label=type(self).__name__,
-            random_state=self.random_state,
-            assumed=assumed,
-        )
+        way = "output" if way == "statistics" else way
+        return self._fit_linear(rows, targets, loss, budget, assumed, way, alpha)
 
-    def _by_statistics(self, rows: Rows, targets: Floats, budget: Budget, assumed: dict[str, str]) -> Fitted:
+    def _by_statistics(self, rows: Rows, targets: Floats, budget: Budget, assumed: str) -> Fitted:
         alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
         found = release(
@@ -123,21 +96,13 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             label=type(self).__name__,
             ledger=self.ledger,
             random_state=self.random_state,
-            public=(*mechanism.public, *assumed.values()),
+            public=(*mechanism.public, assumed),
         )
         return split(rows, found.map(lambda noisy: noisy.solve(alpha * rows.count)), alpha)
 
-    @np.errstate(all="ignore")
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""
-        check_is_fitted(self)
-        data = validated(self, rows_of(self, X), reset=False)
-        return np.asarray(data @ self.coef_ + self.intercept_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return self._scores(X)
 
 
 def _known_range(declared: object) -> tuple[float, float]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.erm.solver.preconditioner import Preconditioner
 from tacit.numerics.arrays import Floats
@@ -41,11 +40,6 @@ class CurvatureModel:
         # A whole Hessian has the right scale already; a part of one learns it from the latest step.
         scale = curvature / _dot(change, self.preconditioner.solve(change))
         return type(self)(self.preconditioner, pairs, scale)
-
-    def kept(self, models: NDArray[np.bool_]) -> Self:
-        """Return the model for some members of the stack only."""
-        pairs = tuple((step[models], change[models]) for step, change in self.pairs)
-        return type(self)(self.preconditioner, pairs, None if self.scale is None else self.scale[models])
 
     def direction(self, stack: Floats) -> Floats:
         """Return minus the inverse curvature times each gradient of the stack."""

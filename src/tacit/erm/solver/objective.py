@@ -98,10 +98,10 @@ class Objective:
         with self.threads() as workers:
             return self.gradients(workers, Point(w), self.rows.blocks(self.loss.outputs))
 
-    def threads(self, models: int = 1) -> AbstractContextManager[Threads]:
-        """Gather the threads for passes over these rows with so many models at a time."""
+    def threads(self) -> AbstractContextManager[Threads]:
+        """Start the threads for passes over these rows."""
         # A Hessian of this size is factored, too, which counts for about so many entries.
-        return threads(self.rows.matrix.entries * self.loss.outputs * models + 32 * min(self.size, 1_500) ** 2)
+        return threads(self.rows.matrix.entries * self.loss.outputs + 32 * min(self.size, 1_500) ** 2)
 
     def gradients(self, workers: Threads, stack: Point, blocks: list[Bounds], accurate: bool = False) -> Floats:
         """Return the gradients at a stack of coefficients, in one pass: scores, slopes and sums by block.

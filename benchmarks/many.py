@@ -6,8 +6,8 @@ matrices. A draw that does not come closer with every pass is solved by itself.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.erm.losses.standard import Hinge
 from tacit.erm.solver.curvature import CurvatureModel
 from tacit.erm.solver.newton import Evaluation, Smooth, descend
 from tacit.erm.solver.objective import Objective
@@ -17,7 +17,7 @@ from tacit.erm.solver.warm_start import approach
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
-from tacit.numerics.threads import Threads, longest
+from tacit.numerics.threads import Threads, longest, threads
 
 _PROGRESS = 0.5
 _CENTRE_PRECISION = 100.0
@@ -36,9 +36,9 @@ def solve_many(objective: Objective, linears: Floats, tolerance: float) -> list[
         return []
     largest = max(draws, key=lambda draw: float(np.linalg.norm(draw)))
     check_tolerance(objective.with_linear(largest), tolerance)
-    if type(objective.loss) is Hinge:
+    if objective.loss.has_corner:
         return [solve(objective.with_linear(draw), tolerance) for draw in draws]
-    with objective.threads(len(draws)) as workers:
+    with threads(objective.rows.matrix.entries * objective.loss.outputs * len(draws)) as workers:
         centre, model = _centre(objective.with_linear(draws.mean(axis=0)), workers, tolerance)
         if objective.loss.outputs == 1 and model.preconditioner.whole:
             together = _together(objective, workers, draws, centre, model, 0.75 * tolerance)
@@ -92,5 +92,11 @@ def _together(
         model = model.learned(coefficients[active] - old, gradients[active] - before)
         closer = np.linalg.norm(gradients[active], axis=1) <= _PROGRESS * np.linalg.norm(before, axis=1)
         going = closer & np.array([found[index] is None for index in active])
-        active, model = active[going], model.kept(going)
+        active, model = active[going], _kept(model, going)
     return list(zip(coefficients, found, strict=True))
+
+
+def _kept(model: CurvatureModel, members: NDArray[np.bool_]) -> CurvatureModel:
+    """Return the model for some members of the stack only."""
+    pairs = tuple((step[members], change[members]) for step, change in model.pairs)
+    return CurvatureModel(model.preconditioner, pairs, None if model.scale is None else model.scale[members])
