@@ -16,7 +16,7 @@ from tacit.audit.search import Found, Pair, largest_loss, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import PointwiseLoss
 from tacit.erm.perturbations.defaults import perturbation_for
-from tacit.erm.perturbations.perturbation import ObjectivePerturbation, Perturbation
+from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from tacit.erm.perturbations.setting import Setting
 
 _SETS = 8
@@ -106,7 +106,9 @@ class LinearProblem:
 
     def _output_noise(self, count: int) -> NoiseLaw:
         """Return tacit's own noise on one coefficient, of which it states the deviation for a row of norm 1."""
-        deviation = self.calibrated(count).prediction_noise
+        calibrated = self.calibrated(count)
+        assert isinstance(calibrated, OutputPerturbation)
+        deviation = calibrated.prediction_noise
         return NoiseLaw(deviation / math.sqrt(2)) if self.claim.is_pure else NoiseLaw(deviation, gaussian=True)
 
     def _shift(self, pair: Pair) -> float:

@@ -78,12 +78,6 @@ class GradientPerturbation(Perturbation):
         """One Gaussian release for all steps."""
         return GaussianDpEvent(self.multipliers.promised)
 
-    @property
-    def prediction_noise(self) -> float:
-        """The noise in a score of a row of full norm where the records do not speak."""
-        total = 2 * self.slope * self.multipliers.drawn / math.sqrt(self.steps)
-        return self.setting.norm * total / (self.setting.count * self.alpha)
-
     def randomise(self, value: Objective, source: Source) -> Floats:
         """Return the mean of the later half of the iterates."""
         asked = value.with_loss(self.loss)

@@ -59,11 +59,6 @@ class Perturbation(Mechanism[Objective, Floats]):
         return self.asked
 
     @property
-    @abstractmethod
-    def prediction_noise(self) -> float:
-        """A typical standard deviation that the noise gives to a score of a row of full norm, at most."""
-
-    @property
     def public(self) -> tuple[str, ...]:
         """What is assumed to be public."""
         return self.setting.public
@@ -165,11 +160,6 @@ class ObjectivePerturbation(Perturbation):
     def alpha(self) -> float:
         """The ridge asked for, or as much more as the guarantee needs."""
         return self.linear_noise.alpha
-
-    @property
-    def prediction_noise(self) -> float:
-        """The noise in a score of a row of full norm where the records do not speak."""
-        return self.setting.norm * self.linear_noise.typical / (self.setting.count * self.alpha)
 
     def randomise(self, value: Objective, source: Source) -> Floats:
         """Return the minimiser of the objective with the random term, plus a trace of noise."""

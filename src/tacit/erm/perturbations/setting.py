@@ -99,8 +99,7 @@ class Setting:
 
     def check(self, objective: Objective, alpha: float) -> Objective:
         """Return the objective if it is over this setting with this ridge."""
-        rows = objective.rows
-        found = Setting(rows.count, rows.dimension, rows.norm, objective.loss)
+        found = Setting.of(objective.rows, objective.loss)
         if found != self or objective.alpha != alpha or objective.linear is not None:
             raise InvalidParameter("the objective is not the one that the perturbation was calibrated for.")
         return objective

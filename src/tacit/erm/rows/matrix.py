@@ -18,47 +18,51 @@ from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point, long_product, long_sum, two_sum
 
 
+@dataclass(frozen=True, eq=False)
 class Matrix(ABC):
     """Rows of numbers, dense or sparse."""
 
+    array: Any
+
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
+        rows, columns = self.array.shape
+        return rows, columns
 
     @property
     @abstractmethod
     def entries(self) -> int:
-        """How many numbers are stored."""
+        """How many numbers are stored, explicit zeros included."""
 
     @property
     @abstractmethod
     def longest(self) -> int:
         """The largest number of stored numbers in a row."""
 
-    @abstractmethod
     def every(self, step: int) -> Self:
-        """Return every step-th row."""
+        """Return every step-th row; dense ones share their memory."""
+        return type(self)(self.array[::step])
 
-    @abstractmethod
     def take(self, indices: NDArray[np.intp]) -> Self:
         """Return a copy of the rows at the indices, as doubles."""
+        return type(self)(self.array[indices].astype(np.float64))
 
     @abstractmethod
     def part(self, start: int, stop: int) -> Self:
-        """Return the rows from start to stop, as doubles."""
+        """Return the rows from start to stop as doubles, sharing the memory of doubles."""
 
     @abstractmethod
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
 
-    @abstractmethod
     def times(self, coefficients: Floats) -> Floats:
         """Return X W^T for coefficients W of shape (models, columns)."""
+        return np.asarray(self.array @ coefficients.T)
 
-    @abstractmethod
     def pull(self, slopes: Floats) -> Floats:
         """Return G^T X for slopes G of shape (rows, models)."""
+        return np.asarray((self.array.T @ slopes).T)
 
     @abstractmethod
     def gram(self, weights: Floats) -> Floats:
@@ -82,14 +86,6 @@ class Matrix(ABC):
 class DenseMatrix(Matrix):
     """A two-dimensional array."""
 
-    array: NDArray[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        rows, columns = self.array.shape
-        return rows, columns
-
     @property
     def entries(self) -> int:
         """Every number is stored."""
@@ -100,14 +96,6 @@ class DenseMatrix(Matrix):
         """Every row has all columns."""
         return int(self.array.shape[1])
 
-    def every(self, step: int) -> Self:
-        """Return a view of every step-th row."""
-        return type(self)(self.array[::step])
-
-    def take(self, indices: NDArray[np.intp]) -> Self:
-        """Return a copy of the rows at the indices."""
-        return type(self)(np.asarray(self.array[indices], dtype=np.float64))
-
     def part(self, start: int, stop: int) -> Self:
         """Return the rows from start to stop, a view when they are doubles already."""
         return type(self)(np.asarray(self.array[start:stop], dtype=np.float64))
@@ -115,14 +103,6 @@ class DenseMatrix(Matrix):
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
         return np.asarray(np.einsum("ij,ij->i", self.array, self.array))
-
-    def times(self, coefficients: Floats) -> Floats:
-        """Return X W^T."""
-        return np.asarray(self.array @ coefficients.T)
-
-    def pull(self, slopes: Floats) -> Floats:
-        """Return G^T X."""
-        return np.asarray((self.array.T @ slopes).T)
 
     def gram(self, weights: Floats) -> Floats:
         """Return X^T diag(weights) X as a symmetric rank-k update."""
@@ -153,31 +133,15 @@ class DenseMatrix(Matrix):
 class SparseMatrix(Matrix):
     """A matrix in compressed sparse rows."""
 
-    array: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        rows, columns = self.array.shape
-        return rows, columns
-
     @property
     def entries(self) -> int:
-        """The numbers that are stored, explicit zeros included."""
+        """The numbers that are stored."""
         return int(self.array.nnz)
 
     @cached_property
     def longest(self) -> int:
         """The fullest row."""
         return int(np.diff(self.array.indptr).max())
-
-    def every(self, step: int) -> Self:
-        """Return a copy of every step-th row."""
-        return type(self)(self.array[::step])
-
-    def take(self, indices: NDArray[np.intp]) -> Self:
-        """Return a copy of the rows at the indices."""
-        return type(self)(self.array[indices].astype(np.float64))
 
     def part(self, start: int, stop: int) -> Self:
         """Return the rows from start to stop, sharing the memory of doubles."""
@@ -190,14 +154,6 @@ class SparseMatrix(Matrix):
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
         return np.asarray(self.array.power(2).sum(axis=1), dtype=np.float64).ravel()
-
-    def times(self, coefficients: Floats) -> Floats:
-        """Return X W^T."""
-        return np.asarray(self.array @ coefficients.T)
-
-    def pull(self, slopes: Floats) -> Floats:
-        """Return G^T X."""
-        return np.asarray((self.array.T @ slopes).T)
 
     def gram(self, weights: Floats) -> Floats:
         """Return X^T diag(weights) X, whose rows and columns are features, not records."""
@@ -237,12 +193,12 @@ def as_matrix(data: object) -> Matrix:
             rows = rows.copy()
             rows.sum_duplicates()
         matrix: Matrix = SparseMatrix(rows)
-        kind = rows.dtype.kind
     else:
         array = np.asarray(data)
         if array.ndim != 2:
             raise InvalidParameter(f"X must have two dimensions, rows and features; got {array.ndim}.")
-        matrix, kind = DenseMatrix(array), array.dtype.kind
+        matrix = DenseMatrix(array)
+    kind = matrix.array.dtype.kind
     if kind not in "fiub":
         raise InvalidParameter(f"X must hold real numbers, got numbers of kind {kind!r}.")
     if 0 in matrix.shape:

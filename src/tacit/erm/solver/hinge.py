@@ -9,6 +9,7 @@ interior steps follow, whose number is bounded by public quantities.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -65,7 +66,7 @@ def _narrowing(
         if gap <= enough:
             break
         width = max(width, _NARROWEST)
-        landscape = _Smoothed(objective, workers, HuberHinge(width))
+        landscape = _Smoothed(objective, workers, width)
         # A gradient whose share of the gap is below that of a single record near the corner.
         useful = 0.1 * math.sqrt(objective.alpha * width / objective.rows.count)
         # Where the same records stay near the corner, the minimiser moves in proportion to the width.
@@ -100,30 +101,18 @@ def _share_inside(duals: Floats) -> float:
 class _Smoothed(Landscape):
     """The objective with a Huber hinge, scores near its corner computed with twice the digits."""
 
-    objective: Objective
-    workers: Threads
-    loss: HuberHinge
+    width: float
 
-    @property
-    def size(self) -> int:
-        """The size of a coefficient."""
-        return self.objective.size
-
-    @property
-    def curvatures(self) -> tuple[float, float]:
-        """The ridge, and that plus the curvature of the corner for the longest row."""
-        alpha = self.objective.alpha
-        return alpha, alpha + self.loss.smoothness * self.objective.rows.norm**2
-
-    def reach(self, step: Floats) -> float:
-        """The norm of the longest row times that of the step."""
-        return self.objective.rows.norm * float(np.linalg.norm(step))
+    @cached_property
+    def loss(self) -> HuberHinge:
+        """The hinge, rounded within the width."""
+        return HuberHinge(self.width)
 
     def duals(self, point: Point) -> Floats:
         """Return minus the slope of every record."""
 
         def work(bounds: Bounds) -> Floats:
-            t = excess_margins(self.objective, point, bounds, self.loss.width)[1]
+            t = excess_margins(self.objective, point, bounds, self.width)[1]
             return -self.loss.derivative(t, out=t)
 
         return np.concatenate(self.workers.each(work, self.objective.rows.blocks(1)))
@@ -136,7 +125,7 @@ class _Smoothed(Landscape):
         """Model the curvature by the records near the corner."""
 
         def weigh(bounds: Bounds) -> tuple[Block, Floats]:
-            block, t, _ = excess_margins(self.objective, point, bounds, self.loss.width)
+            block, t, _ = excess_margins(self.objective, point, bounds, self.width)
             return block, self.loss.curvature(t)[:, None]
 
         return CurvatureModel(build_preconditioner(self.objective, self.workers, point, weigh))

@@ -16,6 +16,7 @@ from typing import final
 
 import numpy as np
 
+from tacit.erm.losses.loss import Loss
 from tacit.erm.solver.curvature import CurvatureModel
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.preconditioner import build_preconditioner
@@ -53,22 +54,23 @@ class Evaluation:
         return self.norm + self.error
 
 
+@dataclass(frozen=True, eq=False)
 class Landscape(ABC):
-    """A strongly convex function to descend."""
+    """A strongly convex function to descend: an objective, or one with another loss in its place."""
+
+    objective: Objective
+    workers: Threads
 
     @property
-    @abstractmethod
-    def size(self) -> int:
-        """How many numbers a point has."""
+    def loss(self) -> Loss:
+        """The loss, which is smooth."""
+        return self.objective.loss
 
     @property
-    @abstractmethod
     def curvatures(self) -> tuple[float, float]:
-        """Public bounds on the second derivative in any direction, from below and from above."""
-
-    @abstractmethod
-    def reach(self, step: Floats) -> float:
-        """Bound how far a step moves any score."""
+        """Public bounds on the second derivative: the ridge, and that plus the loss's curvature for the longest row."""
+        alpha = self.objective.alpha
+        return alpha, alpha + self.loss.smoothness * self.objective.rows.norm**2
 
     @abstractmethod
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
@@ -83,24 +85,6 @@ class Landscape(ABC):
 @dataclass(frozen=True, eq=False)
 class Smooth(Landscape):
     """An objective with a smooth loss."""
-
-    objective: Objective
-    workers: Threads
-
-    @property
-    def size(self) -> int:
-        """The size of a coefficient."""
-        return self.objective.size
-
-    @property
-    def curvatures(self) -> tuple[float, float]:
-        """The ridge, and that plus the loss's curvature for the longest row."""
-        alpha = self.objective.alpha
-        return alpha, alpha + self.objective.loss.smoothness * self.objective.rows.norm**2
-
-    def reach(self, step: Floats) -> float:
-        """The norm of the longest row times that of the step."""
-        return self.objective.rows.norm * float(np.linalg.norm(step))
 
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
         """Compute the gradient, and a bound on its error."""
@@ -194,7 +178,8 @@ def _search(landscape: Landscape, here: Evaluation, step: Floats, best: float, w
     """Return an acceptable point along the step, neither far too near nor too far; None without one."""
     slope = float(np.vdot(here.gradient, step))
     # A model of the curvature is trusted for scores that change by some units, then for four times as many, ...
-    share = min(1.0, _TRUSTED_CHANGE / max(landscape.reach(step), _SHORTEST))
+    reach = landscape.objective.rows.norm * float(np.linalg.norm(step))
+    share = min(1.0, _TRUSTED_CHANGE / max(reach, _SHORTEST))
     shortest = share * _SHORTEST
     near, far = (0.0, slope), (math.inf, math.inf)
     downhill = None
@@ -239,7 +224,7 @@ def _hessian_pays(landscape: Landscape, model: CurvatureModel, rate: float, left
     """
     if not model.preconditioner.whole or left <= 1.0:
         return False
-    return rate >= 0.5 or math.log(left) / -math.log(rate) > 4 + landscape.size / 16
+    return rate >= 0.5 or math.log(left) / -math.log(rate) > 4 + landscape.objective.size / 16
 
 
 def _differences(here: Evaluation, there: Evaluation) -> tuple[Floats, Floats]:

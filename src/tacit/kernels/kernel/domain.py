@@ -66,7 +66,7 @@ class Domain:
         if records.shape[1] != self.width:
             raise InvalidParameter(f"records must have {self.width} columns, got {records.shape[1]}.")
         rows = private_rows(records, self.norm, False, None)
-        data = rows.matrix.array  # type: ignore[attr-defined]
+        data = rows.matrix.array
         if rows.scale is None:
             return data
         if isinstance(data, np.ndarray):
