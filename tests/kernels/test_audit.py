@@ -5,7 +5,7 @@ import pytest
 from tacit.audit import Question, Verdict, audit, case
 from tacit.budget import Budget
 from tacit.kernels.interactive.pinp import Pinp
-from tacit.kernels.released.non_interactive import Rounds
+from tacit.kernels.released.non_interactive import BudgetShares
 
 pytestmark = pytest.mark.stats
 
@@ -51,7 +51,9 @@ def test_released_models_with_too_little_noise_are_refuted(way):
 
 def test_a_ball_with_too_little_noise_is_refuted(monkeypatch):
     """Measurements with a hundredth of their noise show in the model (power above 1 - 1e-6)."""
-    monkeypatch.setattr(Rounds, "multiplier", property(lambda self, honest=Rounds.multiplier.fget: honest(self) / 100))
+    monkeypatch.setattr(
+        BudgetShares, "multiplier", property(lambda self, honest=BudgetShares.multiplier.fget: honest(self) / 100)
+    )
     report = case("PrivateKernelClassifier-ball", Question(1.0, 1e-5)).audit(plays=600)
     assert report.verdict is Verdict.REFUTED
 

@@ -226,8 +226,8 @@ def test_probabilities_account_for_the_margin_of_noisy_gradients_too() -> None:
     labels = chance.integers(0, 3, 6000)
     rows = 0.35 * np.eye(3)[labels] + 0.25 * chance.normal(size=(6000, 3))
     model = PrivateKernelClassifier(
-        RBF(1.0), 4.0, 1e-6, landmarks=chance.normal(size=(40, 3)), data_norm=1.0, perturbation="gradient", classes=[0, 1, 2],
-        random_state=3,
+        RBF(1.0), 4.0, 1e-6, landmarks=chance.normal(size=(40, 3)), data_norm=1.0, perturbation="gradient",
+        classes=[0, 1, 2], random_state=3,
     ).fit(rows, labels)  # fmt: skip
     with_margin = log_loss(labels, model.predict_proba(rows))
     assert model.margin_ == 2.0

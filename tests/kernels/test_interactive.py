@@ -91,7 +91,7 @@ def test_a_pickle_in_memory_repeats_and_extrapolates_without_the_secret() -> Non
     first = predictor.answer(Z[:20])
     text = pickle.dumps(predictor)
     assert not any(row.tobytes() in text for row in X)
-    normals = np.array(predictor._session.teller._path._normals)
+    normals = np.array(predictor._session.answerer.path._normals)
     assert len(normals) == 20
     # With a normal number anyone could take the noise off its answer.
     assert not any(normal.tobytes() in text for normal in normals)
@@ -162,7 +162,7 @@ def test_a_failure_while_answering_draws_anew_and_keeps_old_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If answers cannot be kept for good they are not given, and the next attempt starts from what was kept."""
-    from tacit.kernels.interactive.state_file import _FileTurn
+    from tacit.kernels.interactive.state_file import FileTurn
 
     predictor = _predictor(state=tmp_path / "state.db").fit(X, Y)
     first = predictor.answer(Z[:5]).values
@@ -171,7 +171,7 @@ def test_a_failure_while_answering_draws_anew_and_keeps_old_answers(
         raise OSError("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_FileTurn, "keep", full)
+        patch.setattr(FileTurn, "keep", full)
         with pytest.raises(OSError, match="no space"):
             predictor.answer(Z[:9])
     assert np.array_equal(predictor.answer(Z[:9]).values[:5], first)
@@ -308,8 +308,8 @@ def test_after_its_last_update_pinp_answers_publicly() -> None:
     """Flagged answers come from the public model, which stays as it is."""
     predictor = _predictor(method="pinp", epsilon=50.0, delta=1e-3, alpha=3e-3, queries=10, failure=0.9).fit(X, Y)
     session = predictor._session
-    assert predictor.updates_left_ == session.teller._path.law.updates
-    session.teller._path.law.__dict__["updates"] = 0
+    assert predictor.updates_left_ == session.answerer.path.law.updates
+    session.answerer.path.law.__dict__["updates"] = 0
     answers = predictor.answer(Z)
     assert not np.any(answers.guaranteed)
     assert np.array_equal(predictor.answer(Z).values, answers.values)

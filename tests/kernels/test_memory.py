@@ -17,11 +17,11 @@ import pytest
 from tacit.accounting import lock
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels.interactive import state_file
-from tacit.kernels.interactive.door import _DOORS
-from tacit.kernels.interactive.memory import Entry, Memory, ProcessMemory, SealedMemory
+from tacit.kernels.interactive.memory import FILE_LOCKS, KeptAnswer, ProcessMemory
 from tacit.kernels.interactive.state_file import FileMemory
 
-ONE, TWO = Entry(b"a", b"1"), Entry(b"b", b"2")
+Memory = ProcessMemory | FileMemory
+ONE, TWO = KeptAnswer(b"a", b"1"), KeptAnswer(b"b", b"2")
 
 
 @pytest.fixture(params=["process", "file"])
@@ -30,7 +30,7 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
     return ProcessMemory() if request.param == "process" else FileMemory.create(tmp_path / "state.db", "mark")
 
 
-def _all(memory: Memory) -> list[Entry]:
+def _all(memory: Memory) -> list[KeptAnswer]:
     with memory.turn() as turn:
         return turn.since(0)
 
@@ -52,7 +52,7 @@ def test_answers_are_kept_all_or_none(tmp_path: Path) -> None:
     """An entry that cannot be written takes those of its turn along."""
     memory = FileMemory.create(tmp_path / "state.db", "mark")
     with pytest.raises(TypeError), memory.turn() as turn:
-        turn.keep([ONE, Entry(b"b", None)])  # type: ignore[arg-type]
+        turn.keep([ONE, KeptAnswer(b"b", None)])  # type: ignore[arg-type]
     assert _all(memory) == []
 
 
@@ -71,7 +71,7 @@ def test_turns_are_one_at_a_time(memory: Memory) -> None:
     def work() -> None:
         for _ in range(10):
             with memory.turn() as turn:
-                turn.keep([Entry(str(len(turn.since(0))).encode(), b"")])
+                turn.keep([KeptAnswer(str(len(turn.since(0))).encode(), b"")])
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -88,11 +88,12 @@ def test_a_sealed_copy_of_a_process_memory_holds_what_is_public() -> None:
         turn.keep([ONE])
     with pytest.raises(InvalidParameter, match="with its predictor"):
         pickle.dumps(memory)
-    sealed = pickle.loads(pickle.dumps(memory.sealed(lambda entry: Entry(entry.point, b"public"))))
-    assert isinstance(sealed, SealedMemory)
+    sealed = pickle.loads(pickle.dumps(memory.sealed(lambda numbers: numbers + b"public")))
     assert not sealed.writable
+    with pytest.raises(InvalidParameter, match="not drawn in a copy"), sealed.turn() as turn:
+        turn.keep([TWO])
     assert memory.writable
-    assert _all(sealed) == [Entry(b"a", b"public")]
+    assert _all(sealed) == [KeptAnswer(b"a", b"1public")]
     assert _all(memory) == [ONE]
     assert copy.deepcopy(memory) is memory
 
@@ -157,14 +158,14 @@ import pathlib, pickle, sys
 from tacit.accounting import lock
 from tacit.errors import LedgerBusy
 from tacit.kernels.interactive import state_file
-from tacit.kernels.interactive.memory import Entry
+from tacit.kernels.interactive.memory import KeptAnswer
 
 state_file._PATIENCE = 0.05
 if sys.argv[2] == "without flock":
     lock.fcntl = None
 try:
     with pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()).turn() as turn:
-        turn.keep([Entry(b"b", b"2")])
+        turn.keep([KeptAnswer(b"b", b"2")])
 except LedgerBusy:
     print("busy")
 else:
@@ -252,7 +253,7 @@ def test_a_file_of_another_fit_is_refused(tmp_path: Path) -> None:
         _all(FileMemory(memory.path, "other"))
 
 
-def _keep(memory: Memory, *entries: Entry) -> None:
+def _keep(memory: Memory, *entries: KeptAnswer) -> None:
     with memory.turn() as turn:
         turn.keep(list(entries))
 
@@ -270,9 +271,9 @@ def test_a_file_that_was_put_back_is_refused_by_every_handle_in_the_process(tmp_
         with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
             _all(handle)
     # Another process, which saw none of it, goes on from the old file.
-    _DOORS.clear()
-    _keep(pickle.loads(text), Entry(b"b", b"3"), Entry(b"c", b"4"))
-    _DOORS.clear()
+    FILE_LOCKS.clear()
+    _keep(pickle.loads(text), KeptAnswer(b"b", b"3"), KeptAnswer(b"c", b"4"))
+    FILE_LOCKS.clear()
     with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
         _all(pickle.loads(newer))
 
@@ -284,10 +285,10 @@ def test_a_pickle_knows_what_was_answered_before_it(tmp_path: Path) -> None:
     _keep(memory, ONE)
     text = pickle.dumps(memory)
     _keep(memory, TWO)
-    _DOORS.clear()  # what a restart forgets
+    FILE_LOCKS.clear()  # what a restart forgets
     assert _all(pickle.loads(text)) == [ONE, TWO]
     Path(memory.path).write_bytes(empty)
-    _DOORS.clear()
+    FILE_LOCKS.clear()
     # A pickle of a pickle that was never asked knows it too.
     with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
         _all(pickle.loads(pickle.dumps(pickle.loads(text))))

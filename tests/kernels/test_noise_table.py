@@ -1,13 +1,16 @@
 """The table of noise magnitudes: known numbers to two digits, and the command that prints it."""
 
-import subprocess
+import runpy
 import sys
+from pathlib import Path
 
 import pytest
 
 from tacit.budget import Budget
-from tacit.kernels.noise_table import CELLS, Magnitudes, table
 
+SCRIPT = str(Path(__file__).resolve().parents[2] / "benchmarks" / "noise_table.py")
+BENCHMARK = runpy.run_path(SCRIPT)
+CELLS, Magnitudes, table = (BENCHMARK[name] for name in ("CELLS", "Magnitudes", "table"))
 CELL = Magnitudes(Budget(1, 1e-6), 10**5, 0.01, 10**4)
 
 
@@ -48,10 +51,10 @@ def test_published_pinp_is_vacuous_and_the_process_best_in_every_cell():
         assert cell.process < min(cell.pinp()[0], cell.tddl, cell.independent)
 
 
-def test_the_command_prints_the_table():
-    """`python -m tacit.kernels.noise_table` prints one row for each cell."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tacit.kernels.noise_table"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == table()
-    assert len(table().splitlines()) == 2 + len(CELLS)
+def test_the_command_prints_the_table(monkeypatch, capsys):
+    """`python benchmarks/noise_table.py` prints one row for each cell."""
+    monkeypatch.setattr(sys, "argv", [SCRIPT])
+    runpy.run_path(SCRIPT, run_name="__main__")
+    printed = capsys.readouterr().out.strip()
+    assert printed == table()
+    assert len(printed.splitlines()) == 2 + len(CELLS)

@@ -16,7 +16,7 @@ from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Linear
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.released import non_interactive
-from tacit.kernels.released.non_interactive import Measurement, NetRelease, Rounds, lattice, posterior
+from tacit.kernels.released.non_interactive import BudgetShares, Measurement, NetRelease, lattice, posterior
 from tacit.mechanisms import Exponential
 from tacit.noise import SystemEntropy
 
@@ -28,7 +28,7 @@ NET = np.linspace(-1, 1, 9)[:, None]
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_all_rounds_together_keep_the_budget(epsilon, rounds):
     """rho = B (e^2/8 + 1/(2 m^2)) converts to at most epsilon at delta, and 5 % more of it does not."""
-    shares = Rounds(Budget(epsilon, 1e-6), rounds)
+    shares = BudgetShares(Budget(epsilon, 1e-6), rounds)
     rho = rounds * (shares.choice**2 / 8 + 1 / (2 * shares.multiplier**2))
     orders = 1 + np.geomspace(1e-3, 1e5, 20_000)
 
@@ -41,7 +41,7 @@ def test_all_rounds_together_keep_the_budget(epsilon, rounds):
 
 def test_pure_rounds_add_up():
     """Choices and Laplace measurements sum to epsilon by the ledger's own account."""
-    shares = Rounds(Budget(0.6), 5)
+    shares = BudgetShares(Budget(0.6), 5)
     events = [BoundedRangeDpEvent(shares.choice), LaplaceDpEvent(1 / shares.measure)] * 5
     assert cost(events).epsilon <= 0.6
     assert cost(events).epsilon == pytest.approx(0.6)
@@ -66,7 +66,7 @@ def test_points_are_chosen_with_their_exact_chances(budget):
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6)])
 def test_measurements_have_their_deviation(budget):
     """Laplace sizes sum to a Gamma number, Gaussian squares to chi-square (false alarm 1e-9); 10 % less is rejected."""
-    measurement = Measurement(Rounds(budget, 10), 0.2)
+    measurement = Measurement(BudgetShares(budget, 10), 0.2)
     size = sample_size(14_000)
     noise = np.array([measurement.draw(1.0, SystemEntropy()) - 1.0 for _ in range(size)]) / measurement.deviation
     if budget.is_pure:

@@ -67,7 +67,7 @@ def test_what_a_caller_does_to_records_later_changes_no_answer(kind: str) -> Non
     if kind == "sparse":
         records = sparse.csr_array(records)
     predictor.fit(records, Y)
-    model = predictor._session._parts[2][0]
+    model = predictor._session.secret[0]
     before = model.values(predictor._domain.clipped(points))
     (records.data if kind == "sparse" else records)[:] = 7.0
     assert np.array_equal(model.values(predictor._domain.clipped(points)), before)

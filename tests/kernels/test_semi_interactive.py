@@ -56,7 +56,7 @@ def test_answers_have_laplace_noise_of_that_scale():
     low, high = stats.gamma.ppf(FALSE_ALARM / 2, count), stats.gamma.isf(FALSE_ALARM / 2, count)
     assert low <= total <= high
     assert 0.9 * total < low
-    assert np.all((noise / law.grid) % 1 == 0)
+    assert np.all((noise / law.law[0]) % 1 == 0)
 
 
 def test_the_event_keeps_the_budget():

@@ -1,29 +1,28 @@
 """Private kernel classification with scikit-learn manners, over public landmarks."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from tacit.accounting.ledger import Ledger
 from tacit.erm.classification import MARGIN
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Logistic
-from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.probabilities import probabilities
 from tacit.kernels.estimator import KernelEstimator
-from tacit.kernels.fit.reading import CLASSIFICATION, Alpha, needed_kernel, read_records
-from tacit.kernels.kernel.kernel import Kernel
-from tacit.kernels.released.model import METHODS, Method
+from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records
+from tacit.kernels.released.model import METHODS
 from tacit.numerics.arrays import Floats
 
 
 @final
+@dataclass(eq=False, repr=False)
 class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Classification with a kernel, released as a model over public points that holds no training record.
 
@@ -51,36 +50,9 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     data_norm, alpha, classes, ledger, random_state : as for `PrivateLogisticRegression`.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        landmarks: Any = 100,
-        method: Method = "landmarks",
-        perturbation: Kind = "auto",
-        rounds: int = 20,
-        loss: Literal["logistic", "huber", "hinge"] = "logistic",
-        data_norm: float | None = None,
-        alpha: Alpha = "auto",
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.delta = delta
-        self.landmarks = landmarks
-        self.method = method
-        self.perturbation = perturbation
-        self.rounds = rounds
-        self.loss = loss
-        self.data_norm = data_norm
-        self.alpha = alpha
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    _: KW_ONLY
+    loss: Literal["logistic", "huber", "hinge"] = "logistic"
+    classes: ArrayLike | None = None
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -1,5 +1,6 @@
 """What released kernel models share: the common course of `fit`, and scores over public points."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.checks import whole_number
+from tacit.checks import is_whole, whole_number
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
@@ -29,21 +30,23 @@ from tacit.kernels.released.non_interactive import lattice
 from tacit.numerics.arrays import Floats
 
 
+@dataclass(eq=False, repr=False)
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """Scores of a released model, and the common course of `fit`."""
+    """The parameters of released models, scores, and the common course of `fit`."""
 
-    kernel: Kernel | None
-    epsilon: float | None
-    delta: float
-    method: Method
-    landmarks: Any
-    perturbation: Kind
-    rounds: int
-    loss: str
-    data_norm: float | None
-    alpha: Alpha
-    ledger: Ledger | None
-    random_state: object
+    kernel: Kernel | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    landmarks: Any = 100
+    method: Method = "landmarks"
+    perturbation: Kind = "auto"
+    rounds: int = 20
+    loss: str = "logistic"
+    data_norm: float | None = None
+    alpha: Alpha = "auto"
+    ledger: Ledger | None = None
+    random_state: object = None
 
     def _release(
         self,
@@ -78,7 +81,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _net(self, domain: Domain, X: Any, budget: Budget) -> Any:
         """Return the net: a lattice if its size is given, nothing where the ball itself can be drawn from."""
-        numbered = isinstance(self.landmarks, int | np.integer) and not isinstance(self.landmarks, bool)
+        numbered = is_whole(self.landmarks)
         # By exact type: a subclass may have another bound.
         if type(domain.kernel) is Linear and not budget.is_pure:
             if not numbered:

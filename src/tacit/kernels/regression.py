@@ -1,24 +1,23 @@
 """Private kernel regression with scikit-learn manners, over public landmarks."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tacit.accounting.ledger import Ledger
 from tacit.erm.losses.standard import HuberRegression
-from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
 from tacit.estimators.parameters import needed_budget
 from tacit.kernels.estimator import KernelEstimator
-from tacit.kernels.fit.reading import Alpha, needed_kernel, read_records, read_targets
-from tacit.kernels.kernel.kernel import Kernel
-from tacit.kernels.released.model import METHODS, Method
+from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
+from tacit.kernels.released.model import METHODS
 from tacit.numerics.arrays import Floats
 
 
 @final
+@dataclass(eq=False, repr=False)
 class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     """Regression with a kernel on clipped targets, released as a model over public points.
 
@@ -30,36 +29,9 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
     parameters are those of `PrivateKernelClassifier`.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        target_range: tuple[float, float] | None = None,
-        landmarks: Any = 100,
-        method: Method = "landmarks",
-        perturbation: Kind = "auto",
-        rounds: int = 20,
-        loss: Literal["absolute", "squared"] = "absolute",
-        data_norm: float | None = None,
-        alpha: Alpha = "auto",
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.delta = delta
-        self.target_range = target_range
-        self.landmarks = landmarks
-        self.method = method
-        self.perturbation = perturbation
-        self.rounds = rounds
-        self.loss = loss
-        self.data_norm = data_norm
-        self.alpha = alpha
-        self.ledger = ledger
-        self.random_state = random_state
+    _: KW_ONLY
+    target_range: tuple[float, float] | None = None
+    loss: Literal["absolute", "squared"] = "absolute"
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -34,7 +34,7 @@ class SecretFunction(Protocol):
 
 @final
 @dataclass(frozen=True)
-class GaussianProcess(Mechanism[SecretFunction, "Path"]):
+class GaussianProcess(Mechanism[SecretFunction, "SamplePath"]):
     """Adds one sample path of a Gaussian process with covariance sigma^2 K to a function in the feature space of K.
 
     Guarantee: all answers of the path together are (epsilon, delta)-private, up to `most` points, chosen adaptively.
@@ -129,10 +129,10 @@ class GaussianProcess(Mechanism[SecretFunction, "Path"]):
             raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
         return value
 
-    def randomise(self, value: SecretFunction, source: Source) -> "Path":
+    def randomise(self, value: SecretFunction, source: Source) -> "SamplePath":
         """Return a path that has not been asked anything yet."""
         mark = noise.uniform(source, 4).tobytes().hex()
-        return Path(self, value, source, mark)
+        return SamplePath(self, value, source, mark)
 
 
 @final
@@ -146,7 +146,7 @@ class Drawn:
 
 
 @final
-class Path:
+class SamplePath:
     """One sample path: what was answered, and what is needed to go on.
 
     There must be one path for one release: two copies that went on by themselves would answer alike points with

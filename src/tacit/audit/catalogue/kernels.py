@@ -79,7 +79,7 @@ def pinp(question: Question) -> Case:
     attack = LikelihoodRatio(log_chance(1.0), log_chance(-1.0))
     law = fitted(_UP)._session.law
     assert isinstance(law, Pinp)
-    delta = _worst_delta(claim.epsilon, law.moved / (law.units * law.grid), law.updates)
+    delta = _worst_delta(claim.epsilon, law.moved / law.scale, law.updates)
     exact = Exact(math.inf, delta, 1, "rounds that update with the two most telling chances")
     return Case(claim, lambda data: fitted(data).answer(points).values, _UP, _DOWN, (attack,), _PLAYS, exact)
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from tacit.erm.losses.standard import Hinge, HuberHinge
+from tacit.erm.losses.standard import HuberHinge
 from tacit.kernels.fit.problem import KernelProblem
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 
@@ -31,11 +31,11 @@ def minimise(problem: KernelProblem, tolerance: float) -> Floats:
     Guarantee: the distance is a true bound, rounding errors included, and no records make this fail or go on for ever.
     Assumes: the loss is convex with its declared constants; the kernel is proven to be one (`is_proven`); alpha passes
     `check_alpha` and the tolerance is `tolerance_for`, or larger.
-    Reference: strong convexity, |w - w*| <= |grad J(w)|/alpha, or sqrt(2 gap/alpha); interactive.md, "No failure".
+    Reference: strong convexity, |w - w*| <= |grad J(w)|/alpha, or sqrt(2 gap/alpha); predictor.md, "No failure".
     """
     # Whether numbers overflow on the way depends on records, and must not raise where a caller asked for that.
     with np.errstate(all="ignore"):
-        if isinstance(problem.loss, Hinge):
+        if problem.loss.has_corner:
             return _swept(problem, _narrowed(problem, tolerance), tolerance)
         return _descended(problem, _newton(problem, tolerance), tolerance)
 
@@ -58,7 +58,7 @@ def _newton(problem: KernelProblem, tolerance: float) -> Floats:
 
 
 def _descended(problem: KernelProblem, weights: Floats, tolerance: float) -> Floats:
-    """Follow the gradient until the weights are certified, which comes about at every data set (interactive.md).
+    """Follow the gradient until the weights are certified, which comes about at every data set (predictor.md).
 
     Every step is a mean of the weights and of `_stationary`, so the sum of sizes stays below L/alpha.
     """
@@ -208,7 +208,7 @@ def _swept(problem: KernelProblem, weights: Floats, tolerance: float) -> Floats:
     """Maximise the hinge's dual in one variable after the other until the gap is small.
 
     Only variables whose part of the gap is far above rounding errors are moved, so every move raises the dual, by no
-    less than public quantities say: there is a last one (interactive.md, "No failure").
+    less than public quantities say: there is a last one (predictor.md, "No failure").
     """
     unit = 1.0 / (problem.count * problem.alpha)
     small = (tolerance**2 / (2.01 * problem.alpha) - 2 * problem.gap_error) / 2.02

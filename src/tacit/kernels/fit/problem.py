@@ -10,7 +10,6 @@ from typing import Any, final
 import numpy as np
 
 from tacit.erm.losses.loss import PointwiseLoss
-from tacit.erm.losses.standard import Hinge
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import growth, size_of
@@ -117,7 +116,7 @@ def tolerance_for(domain: Domain, count: int, loss: PointwiseLoss, alpha: float)
     """Return how well to solve: far below the noise, but no better than doubles allow; from public quantities."""
     mass = 1.01 * loss.lipschitz / alpha
     score = _score_unit(domain) * mass
-    if isinstance(loss, Hinge):
+    if loss.has_corner:
         return max(1e-2 * domain.radius / count, 8 * math.sqrt(2 * (score + 4 * UNIT_ROUNDOFF) * alpha))
     slope = loss.smoothness * score + loss.rounding(domain.square * mass) + 16 * UNIT_ROUNDOFF * loss.lipschitz
     return max(1e-3 * loss.lipschitz * domain.radius / count, 16 * domain.radius * slope)

@@ -155,7 +155,7 @@ def certified_model(
     Guarantee: replacing one record moves the computed w by at most `sensitivity` in the feature space.
     Assumes: the loss has its declared constants. Nothing of the kernel: without landmarks it must be one whose formula
     is known, with landmarks it is any function of two records.
-    Reference: interactive.md, "Sensitivity".
+    Reference: predictor.md, "Sensitivity".
     """
     count = size_of(records)
     if landmarks is None:
@@ -177,7 +177,7 @@ def certified_linear(
 
     Guarantee: as `certified_model`.
     Assumes: as `certified_model`.
-    Reference: interactive.md, "Sensitivity".
+    Reference: predictor.md, "Sensitivity".
     """
     rows = Rows.clipped(features, domain.norm)
     Setting.of(rows, loss).require_solvable(alpha)

@@ -12,13 +12,14 @@ from scipy.optimize import minimize_scalar
 from tacit import noise
 from tacit.accounting.events import EpsilonDeltaDpEvent, Event
 from tacit.budget import Budget
-from tacit.checks import finite_number
+from tacit.checks import finite_number, is_whole
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.laplace import laplace_units
+from tacit.mechanisms.laplace import laplace_law
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
 from tacit.mechanisms.process import SecretFunction
-from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
+from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
+from tacit.numerics.bisection import bisect
 
 
 @final
@@ -52,21 +53,15 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
             object.__setattr__(self, name, finite_number(name, getattr(self, name)))
         if self.budget.is_pure:
             raise InvalidParameter("PINP needs delta > 0: without noise on its threshold it has no pure guarantee.")
-        whole = isinstance(self.queries, int | np.integer) and not isinstance(self.queries, bool)
-        if not whole or not 1 <= self.queries <= 10**12:
+        if not is_whole(self.queries) or not 1 <= self.queries <= 10**12:
             raise InvalidParameter("queries must be a whole number from 1 to 1e12, got something else.")
         object.__setattr__(self, "queries", int(self.queries))
         if not 1e-12 <= self.failure < 1:
             raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {self.failure:g}.")
-        if self.units > LARGEST_SCALE:
+        if self.noise_law[1] > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.updates} updates.")
-        if self.published and not self._keeps_budget:
+        if self.published and not _keeps(self.budget, self.each, self.updates):
             raise InvalidParameter(f"the published constants are not private at {self.budget}. Use the certified ones.")
-
-    @property
-    def _keeps_budget(self) -> bool:
-        kept = pinp_epsilon(self.each, self.updates, self.budget.delta)
-        return kept <= self.budget.epsilon * (1 - 1e-9)
 
     @cached_property
     def event(self) -> Event:
@@ -93,10 +88,7 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
         low, high = 0, 1
         while not self._enough(high):
             low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._enough(middle) else (middle, high)
-        return high
+        return bisect(lambda updates: not self._enough(updates), low, high)[1]
 
     def _enough(self, updates: int) -> bool:
         """Whether so many updates bring the public model within the threshold everywhere."""
@@ -129,14 +121,15 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
         return 1.25 * self.threshold
 
     @cached_property
-    def grid(self) -> float:
-        """The power of two that noisy values are multiples of."""
-        return power_of_two_below(max(self.moved * 2.0**-20, self.moved / self.each * 2.0**-42))
+    def noise_law(self) -> tuple[float, int]:
+        """The power of two that noisy values are multiples of, and the scale of the noise in that unit."""
+        return laplace_law(Fraction(self.each), self.moved)
 
-    @cached_property
-    def units(self) -> int:
-        """The scale of the noise in grid units."""
-        return laplace_units(Fraction(self.each), Fraction(self.moved) / Fraction(self.grid), 1, 1)
+    @property
+    def scale(self) -> float:
+        """The scale of the noise."""
+        grid, units = self.noise_law
+        return units * grid
 
     def check(self, value: SecretFunction) -> SecretFunction:
         """Return the function."""
@@ -183,8 +176,8 @@ class PinpPath:
         return public, 0.0
 
     def _noisy(self, value: float, source: Source) -> float:
-        drawn = noise.laplace(source, self.law.units, 1)
-        return float(add_on_grid(np.array([value]), drawn, self.law.grid)[0])
+        grid, units = self.law.noise_law
+        return float(add_on_grid(np.array([value]), noise.laplace(source, units, 1), grid)[0])
 
 
 def pinp_epsilon(each: float, updates: int, delta: float) -> float:
@@ -214,11 +207,13 @@ def pinp_epsilon(each: float, updates: int, delta: float) -> float:
 @lru_cache(maxsize=1024)
 def query_epsilon(budget: Budget, updates: int) -> float:
     """Return the largest epsilon of one comparison that keeps a budget over so many updates, rounded down."""
-    low, high = 0.0, min(budget.epsilon, 1.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        kept = middle > 0 and pinp_epsilon(middle, updates, budget.delta) <= budget.epsilon * (1 - 1e-9)
-        low, high = (middle, high) if kept else (low, middle)
-    if not low > 1e-12:
+    each = min(budget.epsilon, 1.0)
+    if not _keeps(budget, each, updates):
+        each, _ = bisect(lambda less: _keeps(budget, less, updates), 0.0, each, steps=60)
+    if not each > 1e-12:
         raise InvalidParameter(f"{budget} is too small to certify for {updates} updates.")
-    return low
+    return each
+
+
+def _keeps(budget: Budget, each: float, updates: int) -> bool:
+    return pinp_epsilon(each, updates, budget.delta) <= budget.epsilon * (1 - 1e-9)

@@ -1,6 +1,7 @@
 """Answers on demand from a secret kernel model: the trusted learner of the interactive setting."""
 
 import os
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
@@ -27,23 +28,23 @@ from tacit.kernels.fit.reading import (
     read_records,
     read_targets,
 )
-from tacit.kernels.interactive.answerers import PinpTeller
-from tacit.kernels.interactive.memory import Memory, ProcessMemory
+from tacit.kernels.interactive.memory import ProcessMemory
 from tacit.kernels.interactive.pinp import Pinp, PinpPath
-from tacit.kernels.interactive.session import Answers, Session
+from tacit.kernels.interactive.session import PinpAnswerer, PointAnswers, ProcessAnswerer, Session
 from tacit.kernels.interactive.state_file import FileMemory, check_new
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Kernel, size_of
 from tacit.kernels.kernel.proven import check_proven
 from tacit.kernels.kernel.public_facts import public_facts
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given
-from tacit.mechanisms.process import GaussianProcess, Path
+from tacit.mechanisms.process import GaussianProcess, SamplePath
 from tacit.release import Release, release
 
 _MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
 
 
 @final
+@dataclass(eq=False, repr=False)
 class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     """A kernel model that stays with the learner and answers points with noise, in any order, as they are asked.
 
@@ -70,42 +71,23 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     data_norm, classes, target_range, ledger, random_state : as for tacit's other estimators.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        method: Literal["gaussian-process", "pinp"] = "gaussian-process",
-        constants: Literal["certified", "published"] = "certified",
-        loss: str = "logistic",
-        alpha: Alpha = "auto",
-        data_norm: float | None = None,
-        landmarks: Any = None,
-        queries: int = 10_000,
-        failure: float = 0.05,
-        classes: ArrayLike | None = None,
-        target_range: tuple[float, float] | None = None,
-        state: str | os.PathLike[str] | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.constants = constants
-        self.loss = loss
-        self.alpha = alpha
-        self.data_norm = data_norm
-        self.landmarks = landmarks
-        self.queries = queries
-        self.failure = failure
-        self.classes = classes
-        self.target_range = target_range
-        self.state = state
-        self.ledger = ledger
-        self.random_state = random_state
+    kernel: Kernel | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    method: Literal["gaussian-process", "pinp"] = "gaussian-process"
+    constants: Literal["certified", "published"] = "certified"
+    loss: str = "logistic"
+    alpha: Alpha = "auto"
+    data_norm: float | None = None
+    landmarks: Any = None
+    queries: int = 10_000
+    failure: float = 0.05
+    classes: ArrayLike | None = None
+    target_range: tuple[float, float] | None = None
+    state: str | os.PathLike[str] | None = None
+    ledger: Ledger | None = None
+    random_state: object = None
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -128,15 +110,12 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         if mapped is not None:
             public = (*public, f"{mapped.count} features by public landmarks")
         label = type(self).__name__
-        found: Release[Path | PinpPath] = release(
+        found: Release[SamplePath | PinpPath] = release(
             law, certified.model, label=label, ledger=self.ledger, random_state=self.random_state, public=public
         )
-        memory: Memory = ProcessMemory()
-        if self.state is not None:
-            memory = FileMemory.create(self.state, found.value.mark)
-        self._session = Session(
-            certified.domain, law, found.value.secret, found.value.mark, certified.size, memory
-        )  # fmt: skip
+        path = found.value
+        memory = ProcessMemory() if self.state is None else FileMemory.create(self.state, path.mark)
+        self._session = Session(certified.domain, law, path.secret, path.mark, certified.size, memory)
         self._domain, self._mapped, self._targets = domain, mapped, (targets.middle, targets.scale)
         self.classes_ = targets.classes
         self.alpha_ = alpha
@@ -189,7 +168,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         )
 
     @np.errstate(all="ignore")
-    def answer(self, Z: Any) -> Answers:
+    def answer(self, Z: Any) -> PointAnswers:
         """Return noisy values of the model at points, with their error bars; a point asked again keeps its answer."""
         check_is_fitted(self, "release_")
         points = read_points(self, self._domain, Z)
@@ -197,8 +176,11 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
             points = self._session_points(points)
         found = self._session.ask(points)
         middle, scale = self._targets
-        return Answers(
-            found.values * scale + middle, found.standard_deviation * scale, found.error * scale, found.guaranteed
+        return replace(
+            found,
+            values=found.values * scale + middle,
+            standard_deviation=found.standard_deviation * scale,
+            error=found.error * scale,
         )
 
     def _session_points(self, points: Any) -> Any:
@@ -234,12 +216,12 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
     def points_left_(self) -> int | None:
         """How many more different points a Gaussian process answers; None for PINP, which has no such limit."""
         check_is_fitted(self, "release_")
-        teller = self._session.teller
-        return None if isinstance(teller, PinpTeller) else int(teller.room)
+        answerer = self._session.answerer
+        return int(answerer.room) if isinstance(answerer, ProcessAnswerer) else None
 
     @property
     def updates_left_(self) -> int | None:
         """How many corrections PINP has left; None for the Gaussian process, which needs none."""
         check_is_fitted(self, "release_")
-        teller = self._session.teller
-        return teller.left if isinstance(teller, PinpTeller) else None
+        answerer = self._session.answerer
+        return answerer.path.left if isinstance(answerer, PinpAnswerer) else None

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from tacit.checks import finite_number
+from tacit.checks import finite_number, is_whole
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import Kernel, dots, grown, growth, positive
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
@@ -45,8 +45,7 @@ class Polynomial(Kernel):
     constant: float = 1.0
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
-        if not whole or not 1 <= self.degree <= 100:
+        if not is_whole(self.degree) or not 1 <= self.degree <= 100:
             raise InvalidParameter("degree must be a whole number from 1 to 100, got something else.")
         object.__setattr__(self, "degree", int(self.degree))
         constant = finite_number("constant", self.constant)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tacit.checks import is_whole
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Sum, size_of
@@ -33,10 +34,10 @@ class FourierFeatures:
     constant: float
 
     @classmethod
-    def of(cls, domain: Domain, count: object) -> "FourierFeatures":
+    def of(cls, domain: Domain, count: Any) -> "FourierFeatures":
         """Choose frequencies for a number of features, which must be public."""
         kernel, constant = _parts(domain.kernel)
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 2 <= count <= 10**5:
+        if not is_whole(count) or not 2 <= count <= 10**5:
             raise InvalidParameter("with method='fourier', landmarks must be a number of features from 2 to 100000.")
         half = int(count) // 2
         uniform = public_uniform(half * domain.width).reshape(half, domain.width)

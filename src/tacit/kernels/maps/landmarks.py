@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 from scipy.special import ndtri
 
+from tacit.checks import is_whole
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import size_of
@@ -104,12 +105,12 @@ def public_uniform(count: int) -> Floats:
     return np.asarray((mixed >> np.uint64(12)).astype(np.float64) * 2.0**-52 + 2.0**-53)
 
 
-def landmarks_given(landmarks: object, records: object, domain: Domain) -> Any:
+def landmarks_given(landmarks: Any, records: object, domain: Domain) -> Any:
     """Return the landmarks that a user gave; refuse the training records themselves.
 
     Only what shows without a look at values is refused: that rows coincide is a secret of the training set.
     """
-    if isinstance(landmarks, int | np.integer) and not isinstance(landmarks, bool):
+    if is_whole(landmarks):
         if not domain.vectors:
             raise InvalidParameter("landmarks must be a list of public records that the kernel's function takes.")
         if not 1 <= landmarks <= 10**5:

@@ -20,7 +20,7 @@ from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
-from tacit.kernels.released.non_interactive import Measurement, Rounds, posterior
+from tacit.kernels.released.non_interactive import BudgetShares, Measurement, posterior
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
 from tacit.noise import Source
 from tacit.numerics.arrays import Floats
@@ -170,7 +170,7 @@ class BallRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
         lost = self.rounds * (1 + math.exp(min(self.budget.epsilon, 100.0))) * self.rounding
         if lost > delta / 10:
             raise InvalidParameter(f"the delta of {self.budget} is too small for the ball's sampler. Use a net.")
-        return Measurement(Rounds(Budget(self.budget.exact_epsilon, delta * 9 / 10), self.rounds), self.moved)
+        return Measurement(BudgetShares(Budget(self.budget.exact_epsilon, delta * 9 / 10), self.rounds), self.moved)
 
     @property
     def rate(self) -> float:

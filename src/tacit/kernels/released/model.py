@@ -200,6 +200,6 @@ def release_tdil(
     else:
         listed = NetRelease(budget, domain, domain.clipped(net), moved, found.size, rounds)
         chosen = release(listed, found.model.values(listed.net), **common)
-        points, deviation = listed.at(chosen.value[0]), listed.measurement.deviation
+        points, deviation = listed.net[chosen.value[0]], listed.measurement.deviation
     weights = posterior(domain.gram(points), chosen.value[1], deviation, found.size)
     return Released(Expansion(domain, points, weights[None, :]), alpha, chosen.map(lambda _: weights))

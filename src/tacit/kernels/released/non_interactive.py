@@ -5,7 +5,6 @@ the exact model's value there is measured once. What follows from the measuremen
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,8 +24,8 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import computed, size_of
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
-from tacit.noise import NEGLECTED, Source, add_on_grid, gaussian_error, power_of_two_below
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, fine_grid, inflated, typed_below
+from tacit.noise import NEGLECTED, Source, add_on_grid, gaussian_error
 from tacit.numerics.arrays import Floats
 
 _ORDERS = 1 + np.geomspace(0.1, 1e6, 600)
@@ -34,7 +33,7 @@ _ORDERS = 1 + np.geomspace(0.1, 1e6, 600)
 
 @final
 @dataclass(frozen=True)
-class Rounds:
+class BudgetShares:
     """How a budget is shared among rounds of choosing and measuring: half of each round's part to either.
 
     `choice` is the epsilon of one choice, which has bounded range; a measurement has Laplace noise of scale
@@ -83,7 +82,7 @@ class Rounds:
 class Measurement:
     """One noisy value of a function that replacing a record moves by at most `moved`."""
 
-    shares: Rounds
+    shares: BudgetShares
     moved: float
 
     @cached_property
@@ -95,9 +94,8 @@ class Measurement:
 
     def draw(self, value: float, source: Source) -> float:
         """Return the value plus noise on a grid."""
-        fine = min(self.moved * 2.0**-20, self.deviation * 2.0**-27)
-        grid = power_of_two_below(max(fine, self.deviation * 2.0**-40))
-        moved = Fraction(self.moved) * (1 + Fraction(1, 2**45)) / Fraction(grid)
+        grid = fine_grid(min(self.moved * 2.0**-20, self.deviation * 2.0**-27), 4 * self.deviation)
+        moved = inflated(self.moved) / Fraction(grid)
         if self.shares.budget.is_pure:
             drawn = noise.laplace(source, laplace_units(Fraction(self.shares.measure), moved, 1, 1), 1)
         else:
@@ -133,7 +131,7 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     @cached_property
     def measurement(self) -> Measurement:
         """The noise of one measurement."""
-        return Measurement(Rounds(self.budget, self.rounds), self.moved)
+        return Measurement(BudgetShares(self.budget, self.rounds), self.moved)
 
     @cached_property
     def chooser(self) -> Exponential:
@@ -143,8 +141,7 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     @cached_property
     def event(self) -> Event:
         """An (epsilon, delta)-private release."""
-        delta = 0.0 if self.budget.is_pure else typed_below(self.budget.exact_delta)
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), delta)
+        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -154,10 +151,6 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     def check(self, value: ArrayLike) -> Floats:
         """Return the exact model's values on the net."""
         return computed("the values on the net", value, (size_of(self.net),))
-
-    def at(self, places: Sequence[int] | Floats) -> Any:
-        """Return the points of the net at some places."""
-        return self.net[places]
 
     def randomise(self, value: ArrayLike, source: Source) -> tuple[Floats, Floats]:
         """Return the places of the chosen points in the net, and the measured values there."""
@@ -170,7 +163,7 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
         for _ in range(self.rounds):
             places.append(self.chooser.randomise(np.abs(exact - public), source))
             measured.append(self.measurement.draw(float(exact[places[-1]]), source))
-            chosen = self.at(places)
+            chosen = self.net[places]
             weights = posterior(self.domain.gram(chosen), np.array(measured), self.measurement.deviation, self.size)
             public = np.clip(self.domain.block(self.net, chosen) @ weights, -reach, reach)
         return np.array(places), np.array(measured)

@@ -16,10 +16,11 @@ from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
-from tacit.mechanisms.laplace import laplace_units
+from tacit.mechanisms.laplace import laplace_law
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
-from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
+from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
+from tacit.numerics.bisection import bisect
 
 _CUTOFF = 1e-10
 
@@ -42,14 +43,13 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
         checked_budget(self.budget)
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         object.__setattr__(self, "count", whole_number("count", self.count))
-        if self.units > LARGEST_SCALE:
+        if self.law[1] > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.count} answers. Ask fewer.")
 
     @cached_property
     def event(self) -> Event:
         """An (epsilon, delta)-private release."""
-        delta = 0.0 if self.budget.is_pure else typed_below(self.budget.exact_delta)
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), delta)
+        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -57,25 +57,15 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
         return f"the sensitivity {self.sensitivity:g}", f"{self.count} landmarks"
 
     @cached_property
-    def each(self) -> float:
-        """The epsilon of one answer."""
-        return answer_epsilon(self.budget, self.count)
-
-    @cached_property
-    def grid(self) -> float:
-        """The power of two that every answer is a multiple of."""
-        return power_of_two_below(max(self.sensitivity * 2.0**-20, self.sensitivity / self.each * 2.0**-42))
-
-    @cached_property
-    def units(self) -> int:
-        """The scale of the noise in grid units."""
-        moved = Fraction(self.sensitivity) * (1 + Fraction(1, 2**45)) / Fraction(self.grid)
-        return laplace_units(Fraction(self.each), moved, 1, 1)
+    def law(self) -> tuple[float, int]:
+        """The power of two that every answer is a multiple of, and the scale of the noise in that unit."""
+        return laplace_law(Fraction(answer_epsilon(self.budget, self.count)), self.sensitivity)
 
     @property
     def scale(self) -> float:
         """The scale of the noise (nu of the paper)."""
-        return self.units * self.grid
+        grid, units = self.law
+        return units * grid
 
     def check(self, value: ArrayLike) -> Floats:
         """Return the values as floats; refuse another number of them."""
@@ -83,7 +73,8 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
 
     def randomise(self, value: ArrayLike, source: Source) -> Floats:
         """Return the values plus noise."""
-        return add_on_grid(self.check(value), noise.laplace(source, self.units, self.count), self.grid)
+        grid, units = self.law
+        return add_on_grid(self.check(value), noise.laplace(source, units, self.count), grid)
 
 
 def answer_epsilon(budget: Budget, count: int) -> float:
@@ -96,12 +87,11 @@ def answer_epsilon(budget: Budget, count: int) -> float:
     if budget.is_pure:
         return plain
     drift = math.sqrt(2 * count * math.log(1 / budget.delta)) * (1 + 1e-12)
-    low, high = 0.0, min(epsilon, 1.0)
-    for _ in range(80):
-        middle = (low + high) / 2
-        kept = drift * middle + count * middle * math.expm1(middle) * (1 + 1e-12) <= epsilon
-        low, high = (middle, high) if kept else (low, middle)
-    return max(plain, low)
+
+    def kept(each: float) -> bool:
+        return drift * each + count * each * math.expm1(each) * (1 + 1e-12) <= epsilon
+
+    return max(plain, bisect(kept, 0.0, min(epsilon, 1.0), steps=80)[0])
 
 
 def fitted_weights(gram: Floats, answers: Floats, size: float, matched: float | None = None) -> Floats:
@@ -120,12 +110,13 @@ def fitted_weights(gram: Floats, answers: Floats, size: float, matched: float | 
     def coordinates(ridge: float) -> Floats:
         return np.asarray(precision * root * seen / (precision * values + ridge))
 
+    def too_long(ridge: float) -> bool:
+        return bool(np.linalg.norm(coordinates(ridge)) > size)
+
     low, high = 0.0, float(np.max(precision * values))
-    if np.linalg.norm(coordinates(0.0)) > size:
-        while np.linalg.norm(coordinates(high)) > size:
+    ridge = 0.0
+    if too_long(0.0):
+        while too_long(high):
             low, high = high, 4 * high
-        for _ in range(100):
-            middle = (low + high) / 2
-            low, high = (middle, high) if np.linalg.norm(coordinates(middle)) > size else (low, middle)
-        low = high
-    return np.asarray(vectors @ (coordinates(low) / root))
+        ridge = bisect(too_long, low, high, steps=100)[1]
+    return np.asarray(vectors @ (coordinates(ridge) / root))

@@ -1,6 +1,6 @@
 """How much noise each way to answer with a kernel model costs, from public quantities alone.
 
-    python -m tacit.kernels.noise_table
+    python benchmarks/noise_table.py
 
 prints a table for logistic regression with L = R = 1: the largest error over all answers that is exceeded in 5 of 100
 cases, which answering 0 everywhere also has (`trivial`).
@@ -17,6 +17,7 @@ from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.kernels.interactive.pinp import query_epsilon
 from tacit.kernels.released.semi_interactive import answer_epsilon
+from tacit.numerics.bisection import bisect
 
 FAILURE = 0.05
 CELLS = (
@@ -70,10 +71,8 @@ class Magnitudes:
         low, high = 0, 1
         while not self._enough(high, progress):
             low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._enough(middle, progress) else (middle, high)
-        return 1.25 * self._threshold(high), high
+        updates = bisect(lambda updates: not self._enough(updates, progress), low, high)[1]
+        return 1.25 * self._threshold(updates), updates
 
     def _threshold(self, updates: int) -> float:
         return 4 * self.moved / query_epsilon(self.budget, updates) * self._log
@@ -122,5 +121,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m tacit.kernels.noise_table", description=__doc__).parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(table())
