@@ -213,13 +213,13 @@ def test_softmax_constants_hold() -> None:
 def test_wrong_targets_are_refused(loss: PointwiseLoss, targets: list[float]) -> None:
     """Targets outside a loss's range, or of the wrong number, are refused without being quoted."""
     with pytest.raises(InvalidParameter) as refusal:
-        Objective(Rows.measured(np.eye(2)), np.array(targets), loss, alpha=1.0)
+        Objective(Rows.clipped(np.eye(2), 2.0), np.array(targets), loss, alpha=1.0)
     assert "nan" not in str(refusal.value)
 
 
 def test_residual_targets_are_clipped() -> None:
     """A target beyond its declared bound counts as the bound."""
-    objective = Objective(Rows.measured(np.eye(2)), np.array([5.0, -7.0]), Squared(2.0, 1.0), alpha=1.0)
+    objective = Objective(Rows.clipped(np.eye(2), 2.0), np.array([5.0, -7.0]), Squared(2.0, 1.0), alpha=1.0)
     np.testing.assert_array_equal(objective.targets, [2.0, -2.0])
 
 

@@ -56,6 +56,11 @@ def usual_tolerance(objective: Objective) -> float:
     return max(usual, smallest_tolerance(objective))
 
 
+def measured(data: np.ndarray, constant: float | None = None) -> Rows:
+    """Return rows as they are, the norm being that of the longest."""
+    return Rows.clipped(data, 1.000001 * float(np.linalg.norm(data, axis=1).max()), constant)
+
+
 def nasty_problem(loss: Loss, kind: str) -> Objective:
     """Return a small problem with one difficulty."""
     rng = np.random.default_rng(sum(map(ord, kind)))
@@ -84,7 +89,7 @@ def nasty_problem(loss: Loss, kind: str) -> Objective:
         tilt = 1e3
     elif kind == "duplicates":
         data[5:] = data[:5].repeat(4, axis=0)
-    objective = Objective(Rows.measured(data, constant=constant), targets, loss, alpha)
+    objective = Objective(measured(data, constant=constant), targets, loss, alpha)
     return objective.with_linear(tilt * rng.standard_normal(objective.shape))
 
 
@@ -159,7 +164,7 @@ def test_twice_the_digits_are_used_where_doubles_are_too_coarse() -> None:
     """With a large coefficient and a small tolerance a remainder is kept, and the certificate is true."""
     rng = np.random.default_rng(1)
     data = rng.standard_normal((40, 4))
-    objective = Objective(Rows.measured(data), np.where(data[:, 0] > 0, 1.0, -1.0), Logistic(), 1e-12)
+    objective = Objective(measured(data), np.where(data[:, 0] > 0, 1.0, -1.0), Logistic(), 1e-12)
     tolerance = smallest_tolerance(objective)
     solution = solve(objective, tolerance)
     assert solution.remainder is not None
@@ -279,7 +284,7 @@ def test_the_hinge_minimiser_is_within_the_distance(seed: int) -> None:
     data = rng.standard_normal((count, 1)) if seed % 3 else np.ones((count, 1))
     targets = targets_for(Hinge(), rng, count)
     linear, alpha = rng.standard_normal(1), 10.0 ** -float(rng.integers(0, 4))
-    objective = Objective(Rows.measured(data), targets, Hinge(), alpha, linear)
+    objective = Objective(measured(data), targets, Hinge(), alpha, linear)
     exact = _hinge_minimiser(data[:, 0] * targets, alpha, float(linear[0]))
     for wanted in (1e-3 / count, 1e-5 / count, 0.0):
         tolerance = max(wanted, smallest_tolerance(objective))
@@ -292,7 +297,7 @@ def test_smoothing_finishes_a_hinge_by_itself(monkeypatch: pytest.MonkeyPatch) -
     """Without the interior-point method, smoothing the corner reaches the same certified solution."""
     rng = np.random.default_rng(15)
     data = np.repeat(rng.standard_normal((7, 5)), 60, axis=0)
-    objective = Objective(Rows.measured(data), targets_for(Hinge(), rng, 420), Hinge(), 1e-3)
+    objective = Objective(measured(data), targets_for(Hinge(), rng, 420), Hinge(), 1e-3)
     tolerance = usual_tolerance(objective)
     usual = solve(objective, tolerance)
 

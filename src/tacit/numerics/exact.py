@@ -3,6 +3,7 @@
 Reference: Ogita, Rump and Oishi, Accurate sum and dot product, SIAM Journal on Scientific Computing 2005.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self, final
 
@@ -37,12 +38,12 @@ def _split(a: Floats) -> tuple[Floats, Floats]:
 
 
 @final
+@dataclass(eq=False)
 class CompensatedSum:
     """A running sum of arrays that keeps what each addition loses."""
 
-    def __init__(self) -> None:
-        self._high: Floats | None = None
-        self._low: Floats | None = None
+    _high: Floats | None = None
+    _low: Floats | None = None
 
     def add(self, term: Floats) -> None:
         """Add one array."""
@@ -85,23 +86,17 @@ class Point:
         lows = (0.0 if self.low is None else self.low) - (0.0 if other.low is None else other.low)
         return np.asarray((self.high - other.high) + lows)
 
+    def both(self, change: Callable[[Floats], Floats]) -> Self:
+        """Return the point with both halves rearranged in the same way."""
+        return type(self)(change(self.high), None if self.low is None else change(self.low))
+
     def reshaped(self, *shape: int) -> Self:
         """Return the same numbers in another shape."""
-        return type(self)(self.high.reshape(shape), None if self.low is None else self.low.reshape(shape))
+        return self.both(lambda half: half.reshape(shape))
 
     def part(self, columns: int | slice | NDArray[np.generic]) -> Self:
         """Return some of the columns."""
-        low = None if self.low is None else self.low[..., columns]
-        return type(self)(self.high[..., columns], low)
-
-    def turned(self) -> Self:
-        """Return the transpose."""
-        return type(self)(self.high.T, None if self.low is None else self.low.T)
-
-    def each(self) -> list[Self]:
-        """Return the rows, one by one."""
-        lows = [None] * len(self.high) if self.low is None else list(self.low)
-        return [type(self)(high, low) for high, low in zip(self.high, lows, strict=True)]
+        return self.both(lambda half: np.asarray(half[..., columns]))
 
     def rounded(self) -> Self:
         """Return the nearest point with one half only."""

@@ -8,6 +8,7 @@ the blocks, with compensation: the sum of many blocks loses no more than one rou
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar, final
 
 import numpy as np
@@ -30,11 +31,11 @@ def longest(blocks: Sequence[Bounds]) -> int:
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class Threads:
     """Runs the blocks of a pass, on the threads of `executor` or on the caller's."""
 
-    def __init__(self, executor: ThreadPoolExecutor | None) -> None:
-        self._executor = executor
+    executor: ThreadPoolExecutor | None
 
     def sum(self, work: Callable[[Bounds], Floats], blocks: Sequence[Bounds]) -> Floats:
         """Return the sum of `work(block)` over the blocks, rounded once."""
@@ -46,7 +47,7 @@ class Threads:
             return partial
 
         total = CompensatedSum()
-        for partial in self._spread(share, blocks):
+        for partial in self._shared(share, blocks):
             total.merge(partial)
         return total.result()
 
@@ -56,9 +57,9 @@ class Threads:
         def share(part: Sequence[Bounds]) -> list[T]:
             return [work(block) for block in part]
 
-        return [result for part in self._spread(share, blocks) for result in part]
+        return [result for part in self._shared(share, blocks) for result in part]
 
-    def _spread(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> Iterator[T]:
+    def _shared(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> Iterator[T]:
         """Cut the blocks into parts that idle threads pick up; the parts do not depend on the threads."""
         size = -(-len(blocks) // _PARTS)
         parts = [blocks[start : start + size] for start in range(0, len(blocks), size)]
@@ -68,12 +69,12 @@ class Threads:
             with np.errstate(all="ignore"):
                 return share(part)
 
-        return map(quiet, parts) if self._executor is None else self._executor.map(quiet, parts)
+        return map(quiet, parts) if self.executor is None else self.executor.map(quiet, parts)
 
 
 @contextmanager
 def threads(entries: int) -> Iterator[Threads]:
-    """Gather a threads for passes over `entries` matrix entries, as large as the user lets the library's be."""
+    """Start threads for passes over `entries` matrix entries, as many as the linear algebra library may use."""
     if entries < _WORTH_ARRANGING:
         yield Threads(None)
         return

@@ -54,11 +54,6 @@ class GradientPerturbation(Perturbation):
         return self.setting.loss.for_gradients
 
     @property
-    def slope(self) -> float:
-        """A bound on the norm of one record's gradient."""
-        return self.loss.lipschitz * self.setting.norm
-
-    @property
     def steepness(self) -> float:
         """A bound on the second derivative of the objective."""
         return self.setting.loss.smoothness * self.setting.norm**2 + self.alpha

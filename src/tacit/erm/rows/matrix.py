@@ -7,6 +7,7 @@ dense.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Self, final
 
 import numpy as np
@@ -123,8 +124,8 @@ class DenseMatrix(Matrix):
 
     def long_times(self, models: Point) -> tuple[Floats, Floats]:
         """Add the products of a row in pairs, pairs of pairs and so on, keeping what each sum loses."""
-        columns = [long_sum(*long_product(self.array, model)) for model in models.each()]
-        high, low = zip(*columns, strict=True)
+        each = (models.both(itemgetter(row)) for row in range(len(models.high)))
+        high, low = zip(*(long_sum(*long_product(self.array, model)) for model in each), strict=True)
         return np.column_stack(high), np.column_stack(low)
 
 
@@ -178,7 +179,7 @@ class SparseMatrix(Matrix):
             rows = order[: np.searchsorted(-counts, -place)]
             where = starts[: len(rows)] + place
             features = self.array.indices[where]
-            product, rest = long_product(self.array.data[where][:, None], models.part(features).turned())
+            product, rest = long_product(self.array.data[where][:, None], models.part(features).both(np.transpose))
             high[rows], lost = two_sum(high[rows], product)
             low[rows] += lost + rest
         return high, low

@@ -27,8 +27,8 @@ _LARGEST = 1e150
 class Rows:
     """The design matrix with rows [scale_i x_i, constant].
 
-    Build it with `Rows.clipped` (every row is brought into a ball of public radius) or `Rows.measured`.
-    `norm` bounds the norm of every row, the constant included, in exact arithmetic.
+    Build it with `Rows.clipped`: every row is brought into a ball of public radius. `norm` bounds the norm of every row,
+    the constant included, in exact arithmetic.
     """
 
     matrix: Matrix
@@ -51,20 +51,6 @@ class Rows:
             scale = (norm / np.maximum(lengths, norm)) * (1.0 - 4 * UNIT_ROUNDOFF)
             scale[lengths <= norm] = 1.0
         return cls(matrix, scale, constant, _joint_norm(norm, constant))
-
-    @classmethod
-    def measured(cls, data: object, constant: float | None = None, scale: object = None) -> Self:
-        """Take rows as they are (times `scale` when given) and measure the longest."""
-        constant = None if constant is None else finite_number("constant", constant)
-        matrix = as_matrix(data)
-        lengths = _lengths(matrix)
-        if scale is None:
-            return cls(matrix, None, constant, _joint_norm(float(lengths.max()), constant))
-        factors = np.ascontiguousarray(np.asarray(scale), dtype=np.float64)
-        if factors.shape != lengths.shape or not np.all(np.isfinite(factors)):
-            raise InvalidParameter("scale must hold one finite factor for each row.")
-        longest = float((lengths * np.abs(factors)).max()) * (1.0 + 4 * UNIT_ROUNDOFF)
-        return cls(matrix, factors, constant, _joint_norm(longest, constant))
 
     @property
     def count(self) -> int:

@@ -87,7 +87,7 @@ def smallest_hinge_tolerance(objective: Objective) -> float:
     """
     size = coefficient_bound(objective)
     sums = Rounding(objective, given_slopes=True).error(size, FEWEST_ROWS, True)
-    corner = Rounding(objective).public_score(size)
+    corner = Rounding(objective).score(size, False, objective.rows.dimension)
     return 8 * (sums + UNIT_ROUNDOFF * objective.alpha * size) + math.sqrt(32 * objective.alpha * corner)
 
 

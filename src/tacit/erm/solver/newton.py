@@ -140,7 +140,8 @@ def hurry(
         if _hessian_pays(landscape, model, there.norm / here.norm, there.norm / tolerance):
             model = landscape.model(there.point)
         else:
-            model = model.learned(*_differences(here, there))
+            step, change = there.point.minus(here.point), there.gradient - here.gradient
+            model = model.learned(step.reshape(1, -1), change.reshape(1, -1))
         here, best = there, min(best, there.norm)
     return here
 
@@ -225,10 +226,3 @@ def _hessian_pays(landscape: Landscape, model: CurvatureModel, rate: float, left
     if not model.preconditioner.whole or left <= 1.0:
         return False
     return rate >= 0.5 or math.log(left) / -math.log(rate) > 4 + landscape.objective.size / 16
-
-
-def _differences(here: Evaluation, there: Evaluation) -> tuple[Floats, Floats]:
-    """Return the step and the change of the gradient between two evaluations, as stacks of one."""
-    step = there.point.minus(here.point)
-    change = there.gradient - here.gradient
-    return step.reshape(1, -1), change.reshape(1, -1)

@@ -5,7 +5,7 @@ J has the Hessian alpha I + (1/n) sum_i weight_i x_i x_i^T, weights being second
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
@@ -120,6 +120,7 @@ class _ThroughRecords(Preconditioner):
     roots: Floats
     inverse: _Inverse
     alpha: float
+    whole: ClassVar[bool] = True
 
     @classmethod
     def build(cls, objective: Objective, workers: Threads, weigh: Weigh) -> Self | None:
@@ -132,11 +133,6 @@ class _ThroughRecords(Preconditioner):
         roots = np.sqrt(weights[counting] / objective.rows.count)
         records = objective.rows.take(counting)
         return cls(records, roots, _Inverse.of(records.outer(roots), objective.alpha), objective.alpha)
-
-    @property
-    def whole(self) -> bool:
-        """It is the whole Hessian, in disguise."""
-        return True
 
     def solve(self, stack: Floats) -> Floats:
         """Apply the identity above to each row of the stack."""
@@ -151,11 +147,7 @@ class _Diagonal(Preconditioner):
     """The diagonal of the Hessian."""
 
     diagonal: Floats
-
-    @property
-    def whole(self) -> bool:
-        """A diagonal is only a part."""
-        return False
+    whole: ClassVar[bool] = False
 
     def solve(self, stack: Floats) -> Floats:
         """Divide by the diagonal."""

@@ -83,19 +83,17 @@ class Rounding:
             score += UNIT_ROUNDOFF * loss.relative_smoothness(reach)
         return score + loss.rounding(reach)
 
-    def score(self, size: float, accurate: bool) -> float:
-        """Bound the absolute error of a score minus its offset (plus a relative u when accurate)."""
+    def score(self, size: float, accurate: bool, terms: int | None = None) -> float:
+        """Bound the absolute error of a score minus its offset (plus a relative u when accurate).
+
+        Rows are taken to have as many terms as the fullest one, which is private, unless `terms` says how many.
+        """
         rows = self.objective.rows
         reach = rows.norm * size + self.objective.loss.offset_bound
         if accurate:
             # The dimension, not the fullest row, so that the finest error depends on nothing private.
             return 16 * _growth(rows.dimension + 8.0) ** 2 * reach
-        return _growth(rows.longest + 4.0) * reach
-
-    def public_score(self, size: float) -> float:
-        """Bound the absolute error of a score whatever the records are."""
-        reach = self.objective.rows.norm * size + self.objective.loss.offset_bound
-        return _growth(self.objective.rows.dimension + 4.0) * reach
+        return _growth((terms or rows.longest) + 4.0) * reach
 
 
 def coefficient_bound(objective: Objective) -> float:
