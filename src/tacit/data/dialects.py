@@ -27,6 +27,8 @@ class Dialect(ABC):
     """How deep operations are nested in one column, before the inner ones become columns of a subquery."""
     most_layers: int = 200
     """How many such subqueries may lie within each other: engines fail over too many, whatever the records hold."""
+    highest: int = 8_000
+    """How many operations may lie on top of each other in all: an engine may make one expression of them again."""
 
     @abstractmethod
     def number(self, value: float) -> str:
@@ -320,6 +322,8 @@ class Spark(Dialect):
     # The time that its parser takes grows out of bounds with the depth of parentheses.
     deepest = 3
     most_layers = 40
+    # Its optimizer makes one expression of all layers again, and its stack overflows over one of more than about 500.
+    highest = 400
 
     def number(self, value: float) -> str:
         """A literal that ends in D is a float."""

@@ -8,14 +8,14 @@ touches a record.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
 
 Function = Callable[[Any], Any]
 
@@ -30,7 +30,7 @@ class Query(ABC):
     l2: float
     """The same in L2 norm."""
     unit: float
-    """What one share is worth in the answer."""
+    """What one share is worth in the answer: the width of a range, a norm or its square."""
     spread: float
     """The range of what one record contributes to one number of the answer."""
 
@@ -43,7 +43,7 @@ class Query(ABC):
         return self.spread / steps
 
     @abstractmethod
-    def answer(self, shares: NDArray[np.float64]) -> Any:
+    def answer(self, shares: Floats) -> Any:
         """Turn the (noisy) mean shares into the answer."""
 
 
@@ -71,20 +71,9 @@ class StatisticalQuery(Query):
 
     def __post_init__(self) -> None:
         low, high = checked_range(self.low, self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        _settle(self, low=low, high=high, unit=high - low, spread=high - low)
 
-    @property
-    def unit(self) -> float:  # type: ignore[override]
-        """The width of the range."""
-        return self.high - self.low
-
-    @property
-    def spread(self) -> float:  # type: ignore[override]
-        """The width of the range."""
-        return self.high - self.low
-
-    def answer(self, shares: NDArray[np.float64]) -> float:
+    def answer(self, shares: Floats) -> float:
         """Return the mean in the units of the function."""
         return self.low + self.unit * float(shares[0])
 
@@ -113,14 +102,9 @@ class Histogram(Query):
         )
         if not levels or len(set(levels)) != len(levels) or len({len(level) for level in levels}) != 1:
             raise InvalidParameter("a Histogram needs a list of different levels, each with as many values as columns.")
-        object.__setattr__(self, "levels", levels)
+        _settle(self, levels=levels, size=len(levels))
 
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        """One number for each level."""
-        return len(self.levels)
-
-    def answer(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answer(self, shares: Floats) -> Floats:
         """Return the shares, in the order of the levels."""
         return np.array(shares)
 
@@ -132,7 +116,8 @@ class RowSums(Query):
 
     The answer has a row for each level and a column for each feature. Features are bounded in one of two ways:
     each is clamped to [low, high] by itself, or (`norm`) the whole row is brought to an L2 norm of at most `norm`.
-    `function` and `levels` are those of a `Histogram`; the default counts every record at one level.
+    `function` and `levels` are those of a `Histogram`; the default counts every record at one level,
+    of which there are `groups`.
     """
 
     features: tuple[str, ...]
@@ -141,60 +126,31 @@ class RowSums(Query):
     low: float = 0.0
     high: float = 1.0
     norm: float | None = None
+    groups: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", checked_features(self.features))
+        features = checked_features(self.features)
         if (self.function is None) != (not self.levels):
             raise InvalidParameter("RowSums needs a function and its levels, or neither.")
-        if self.function is not None:
-            object.__setattr__(self, "levels", Histogram(self.function, self.levels).levels)
-        if self.norm is not None:
-            object.__setattr__(self, "norm", checked_norm(self.norm))
-            object.__setattr__(self, "low", -self.norm)
-            object.__setattr__(self, "high", self.norm)
-        low, high = checked_range(self.low, self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-
-    @property
-    def groups(self) -> int:
-        """How many levels there are."""
-        return max(1, len(self.levels))
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        """One number for each level and feature."""
-        return self.groups * len(self.features)
-
-    @property
-    def l1(self) -> float:  # type: ignore[override]
-        """Two rows of the norm's L1 norm; or two rows of shares if the record may move to another level, else one."""
-        if self.norm is not None:
-            return 2.0 * math.sqrt(len(self.features))
-        return len(self.features) * (2.0 if self.groups > 1 else 1.0)
-
-    @property
-    def l2(self) -> float:  # type: ignore[override]
-        """Shares are counted in units of the norm if there is one, else of the range of a feature."""
-        if self.norm is not None:
-            return 2.0
-        return math.sqrt(len(self.features) * (2.0 if self.groups > 1 else 1.0))
-
-    @property
-    def unit(self) -> float:  # type: ignore[override]
-        """The norm, or the range of a feature."""
-        return self.high - self.low if self.norm is None else self.norm
-
-    @property
-    def spread(self) -> float:  # type: ignore[override]
-        """The range of a feature."""
-        return self.high - self.low
+        levels = () if self.function is None else Histogram(self.function, self.levels).levels
+        width, groups = len(features), max(1, len(levels))
+        if self.norm is None:
+            low, high = checked_range(self.low, self.high)
+            # One row of shares, or two if the record may move to another level.
+            moved = width * (2.0 if groups > 1 else 1.0)
+            _settle(self, low=low, high=high, unit=high - low, spread=high - low, l1=moved, l2=math.sqrt(moved))
+        else:
+            norm = checked_norm(self.norm)
+            # Two rows whose L2 norm is one share, and whose L1 norm is at most sqrt(width) of them.
+            l1, l2 = 2.0 * math.sqrt(width), 2.0
+            _settle(self, norm=norm, low=-norm, high=norm, unit=norm, spread=2.0 * norm, l1=l1, l2=l2)
+        _settle(self, features=features, levels=levels, groups=groups, size=groups * width)
 
     def rounding(self, steps: float) -> float:
         """Rounding each cell of a row by half a step raises the row's norm."""
         return 1.0 if self.norm is None else 1.0 + math.sqrt(len(self.features)) / steps
 
-    def answer(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answer(self, shares: Floats) -> Floats:
         """Return a row for each level: means over all records of what lies above `low` (of the features, if a norm)."""
         return self.unit * np.asarray(shares).reshape(self.groups, len(self.features))
 
@@ -214,28 +170,13 @@ class SecondMoments(Query):
     l2 = math.sqrt(2.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", checked_features(self.features))
-        object.__setattr__(self, "norm", checked_norm(self.norm))
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        """The upper triangle."""
-        return len(self.features) * (len(self.features) + 1) // 2
-
-    @property
-    def l1(self) -> float:  # type: ignore[override]
-        """From the L2 norm."""
-        return self.l2 * math.sqrt(self.size)
-
-    @property
-    def unit(self) -> float:  # type: ignore[override]
-        """The square of the norm."""
-        return self.norm**2
-
-    @property
-    def spread(self) -> float:  # type: ignore[override]
-        """A product of two features times sqrt(2), of either sign, is at most norm^2 / sqrt(2)."""
-        return math.sqrt(2.0) * self.norm**2
+        features, norm = checked_features(self.features), checked_norm(self.norm)
+        size = len(features) * (len(features) + 1) // 2
+        # A product of two features times sqrt(2), of either sign, is at most norm^2 / sqrt(2).
+        spread = math.sqrt(2.0) * norm**2
+        _settle(
+            self, features=features, norm=norm, size=size, unit=norm**2, spread=spread, l1=self.l2 * math.sqrt(size)
+        )
 
     def rounding(self, steps: float) -> float:
         """Rounding each cell of a row by half a step of a factor raises the row's norm, and so its square."""
@@ -245,7 +186,7 @@ class SecondMoments(Query):
         """Each of two factors is rounded to half a step, of which there are at least half the root of `steps`."""
         return 3.0 * self.unit / math.sqrt(steps)
 
-    def answer(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answer(self, shares: Floats) -> Floats:
         """Return the symmetric matrix."""
         width = len(self.features)
         rows, columns = np.triu_indices(width)
@@ -256,6 +197,12 @@ class SecondMoments(Query):
 
 KINDS = (StatisticalQuery, Histogram, RowSums, SecondMoments)
 """All the queries there are: what a stranger's subclass says about its bounds is not to be trusted."""
+
+
+def _settle(query: Query, **values: Any) -> None:
+    """Keep the checked parameters of a query and what follows from them."""
+    for name, value in values.items():
+        object.__setattr__(query, name, value)
 
 
 def checked_range(low: float, high: float) -> tuple[float, float]:

@@ -2,14 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tacit.data.columns import LARGEST, Column, day_number
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
 from tacit.sums.language import Expression, Names
 from tacit.sums.language.expression import constant, is_one_of, number, truth, written
 from tacit.sums.language.names import stands_for
@@ -77,9 +75,7 @@ class Engine(ABC):
         return
 
     @abstractmethod
-    def sums(
-        self, queries: Sequence[Prepared], *, flipped: bool = False, part: Part | None = None
-    ) -> list[NDArray[np.float64]]:
+    def sums(self, queries: Sequence[Prepared], *, flipped: bool = False, part: Part | None = None) -> list[Floats]:
         """Return each query's sums over the records (of one part), in shares; `flipped` exchanges the labels."""
 
     @abstractmethod
@@ -96,18 +92,14 @@ class Engine(ABC):
         # The function gets names of its own: what it does to them changes nothing here.
         given = tuple(replayed(column, table) for column in _called(query, Names(self.columns)))
         levels = getattr(query, "levels", ())
-        if not levels:
-            columns = tuple(number(column) for column in given)
-            texts = [written(column) for column in (*columns, *features)]
-            return Prepared(query, columns, (), features, _text(query, texts))
-        columns = tuple(_compared(column) for column in given)
+        columns = tuple(_compared(column) if levels else number(column) for column in given)
         values = tuple(
             tuple(_value(column, value) for column, value in zip(given, level, strict=True)) for level in levels
         )
         if len(set(values)) != len(values):
             raise InvalidParameter("levels must be different, got two that are the same value of the columns.")
-        texts = [written(column) for column in (*columns, *features)]
-        return Prepared(query, columns, values, features, _text(query, [*texts, repr(values)]))
+        texts = [written(column) for column in (*columns, *features)] + ([repr(values)] if levels else [])
+        return Prepared(query, columns, values, features, _text(query, texts))
 
     def check_labels(self) -> None:
         """Refuse to exchange labels that are not declared, before anything is charged."""
@@ -192,5 +184,6 @@ def _value(column: Expression, value: Any) -> float:
 
 def _text(query: Query, columns: Sequence[str]) -> str:
     """Say the whole question."""
-    facts = [f"{field}={getattr(query, field)!r}" for field in vars(query) if field not in ("function", "levels")]
+    given = [each.name for each in fields(query) if each.init]  # type: ignore[arg-type]
+    facts = [f"{name}={getattr(query, name)!r}" for name in given if name not in ("function", "levels")]
     return repr([type(query).__name__, list(columns), facts])

@@ -16,7 +16,7 @@ from tacit.sums.engines.memory import MemoryEngine
 
 @final
 @dataclass(frozen=True)
-class Matrix:
+class ArrayCells:
     """Rows of features, kept as they are, and labels beside them."""
 
     rows: Any
@@ -24,7 +24,7 @@ class Matrix:
     label: str | None
     marks: Floats | None
 
-    def chosen(self, rows: Any) -> "Matrix":
+    def chosen(self, rows: Any) -> "ArrayCells":
         """Return the cells of some records."""
         kept = self.rows.tocsr() if sparse.issparse(self.rows) else self.rows
         return replace(self, rows=kept[rows], marks=None if self.marks is None else self.marks[rows])
@@ -71,11 +71,10 @@ def engine_of_arrays(
         raise InvalidParameter("an oracle needs at least one record, got none.")
     columns = dict.fromkeys(features, Number(low, high))
     if marks is not None:
-        most = max(1.0, *(abs(float(each)) for each in labels), float(len(labels)))
-        bound = max(most, 2.0**31)
+        bound = max(2.0**31, *(abs(float(each)) for each in labels))
         columns[label] = Number(-bound, bound)
     return MemoryEngine(
-        Matrix(rows, features, None if marks is None else label, marks),
+        ArrayCells(rows, features, None if marks is None else label, marks),
         n,
         columns,
         label=None if marks is None else label,
@@ -85,9 +84,7 @@ def engine_of_arrays(
 
 
 def _dense(X: Any, low: float, high: float) -> Floats:
-    with np.errstate(all="ignore"):
-        rows = np.clip(np.asarray(X, dtype=np.float64), low, high)
-        rows = np.where(np.isnan(rows) | (np.abs(rows) < SMALLEST), 0.0, rows)
+    rows = _clamped(np.asarray(X, dtype=np.float64), low, high)
     if rows.ndim != 2:
         raise InvalidParameter(f"X must be a matrix, got the shape {rows.shape}.")
     return rows
@@ -99,7 +96,12 @@ def _stored(X: Any, low: float, high: float) -> Any:
         raise InvalidParameter("the bounds of a sparse matrix must have 0 between them: most of its cells are 0.")
     rows = sparse.csc_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
-    with np.errstate(all="ignore"):
-        cells = np.clip(rows.data, low, high)
-        rows.data = np.where(np.isnan(cells) | (np.abs(cells) < SMALLEST), 0.0, cells)
+    rows.data = _clamped(rows.data, low, high)
     return rows
+
+
+def _clamped(cells: Floats, low: float, high: float) -> Floats:
+    """Bring cells into their range; what is no number, or too near to 0, counts as 0."""
+    with np.errstate(all="ignore"):
+        inside = np.clip(cells, low, high)
+        return np.where(np.isnan(inside) | (np.abs(inside) < SMALLEST), 0.0, inside)

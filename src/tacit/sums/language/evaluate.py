@@ -22,7 +22,7 @@ def evaluate(roots: Sequence[Expression], cells: Callable[[str], Any]) -> list[A
                 values[id(node)] = cells(node.operands[0])
                 continue
             operands = [values[id(each)] if isinstance(each, Expression) else each for each in node.operands]
-            values[id(node)] = _MEANINGS[node.operation](*operands)
+            values[id(node)] = _OPERATIONS[node.operation](*operands)
             for each in node.operands:
                 waiting[id(each)] -= isinstance(each, Expression)
                 if isinstance(each, Expression) and not waiting[id(each)]:
@@ -39,7 +39,7 @@ def _member(codes: Any, places: tuple[int, ...]) -> Any:
     return np.isin(codes, places)
 
 
-_MEANINGS: Mapping[str, Callable[..., Any]] = {
+_OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "constant": np.float64,
     "truth": np.bool_,
     "one": lambda value: np.where(value, 1.0, 0.0),

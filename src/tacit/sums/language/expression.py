@@ -6,7 +6,7 @@ follow from the declared bounds: rounding is monotone, so the range of a result 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, final
 
@@ -27,6 +27,18 @@ def refuse(what: str) -> NoReturn:
         "comparisons < <= > >= == !=, & | ~ for and, or, not, condition.ifelse(a, b), isin and == with declared "
         "levels, and .year, .month, .weekday of a Moment."
     )
+
+
+Operator = Callable[[Any, Any], "Expression"]
+
+
+def _either_way(build: Operator) -> tuple[Operator, Operator]:
+    """Return an operator for an expression on its left, and for one on its right alone."""
+    return build, lambda self, other: build(other, self)
+
+
+def _comparison(sign: str) -> Operator:
+    return lambda self, other: _compared(self, sign, other)
 
 
 @final
@@ -76,23 +88,11 @@ class Expression:
             raise AttributeError(name)
         refuse(f"`.{name}`")
 
-    def __add__(self, other: Any) -> "Expression":
-        return _sum(number(self), number(other))
-
-    def __radd__(self, other: Any) -> "Expression":
-        return _sum(number(other), number(self))
-
-    def __sub__(self, other: Any) -> "Expression":
-        return _difference(number(self), number(other))
-
-    def __rsub__(self, other: Any) -> "Expression":
-        return _difference(number(other), number(self))
-
-    def __mul__(self, other: Any) -> "Expression":
-        return _product(number(self), number(other))
-
-    def __rmul__(self, other: Any) -> "Expression":
-        return _product(number(other), number(self))
+    __add__, __radd__ = _either_way(lambda one, other: _sum(number(one), number(other)))
+    __sub__, __rsub__ = _either_way(lambda one, other: _difference(number(one), number(other)))
+    __mul__, __rmul__ = _either_way(lambda one, other: _product(number(one), number(other)))
+    __and__, __rand__ = _either_way(lambda one, other: Expression("and", (truth(one), truth(other)), "truth"))
+    __or__, __ror__ = _either_way(lambda one, other: Expression("or", (truth(one), truth(other)), "truth"))
 
     def __truediv__(self, other: Any) -> "Expression":
         """Divide by a constant: multiply by its inverse."""
@@ -140,34 +140,17 @@ class Expression:
         """Ask whether the value lies between two others, both included."""
         return Expression("and", (self >= lower, self <= upper), "truth")
 
-    def __lt__(self, other: Any) -> "Expression":
-        return self._compared("<", other)
-
-    def __le__(self, other: Any) -> "Expression":
-        return self._compared("<=", other)
-
-    def __gt__(self, other: Any) -> "Expression":
-        return self._compared(">", other)
-
-    def __ge__(self, other: Any) -> "Expression":
-        return self._compared(">=", other)
+    __lt__, __le__, __gt__, __ge__ = (_comparison(sign) for sign in ("<", "<=", ">", ">="))
 
     def __eq__(self, other: Any) -> "Expression":  # type: ignore[override]
         if self.kind == "level":
             return is_one_of(self, [other])
         if self.kind == "truth" and _is_truth(other):
             return Expression("same", (self, truth(other)), "truth")
-        return self._compared("=", other)
+        return _compared(self, "=", other)
 
     def __ne__(self, other: Any) -> "Expression":  # type: ignore[override]
         return Expression("not", (self == other,), "truth")
-
-    def _compared(self, sign: str, other: Any) -> "Expression":
-        if self.kind == "level":
-            return _ordered(self, sign, other)
-        if self.is_moment and not isinstance(other, Expression):
-            other = day_number(other)
-        return Expression(sign, (number(self), number(other)), "truth")
 
     def isin(self, values: Sequence[Any]) -> "Expression":
         """Ask whether the value is one of these constants."""
@@ -178,18 +161,6 @@ class Expression:
             return is_one_of(self, listed)
         found = [self == value for value in listed]
         return joined(found, "or") if found else Expression("truth", (False,), "truth")
-
-    def __and__(self, other: Any) -> "Expression":
-        return Expression("and", (truth(self), truth(other)), "truth")
-
-    def __rand__(self, other: Any) -> "Expression":
-        return Expression("and", (truth(other), truth(self)), "truth")
-
-    def __or__(self, other: Any) -> "Expression":
-        return Expression("or", (truth(self), truth(other)), "truth")
-
-    def __ror__(self, other: Any) -> "Expression":
-        return Expression("or", (truth(other), truth(self)), "truth")
 
     def __xor__(self, other: Any) -> "Expression":
         return ~Expression("same", (truth(self), truth(other)), "truth")
@@ -224,6 +195,14 @@ class Expression:
     def weekday(self) -> "Expression":
         """The day of the week of a moment, from 0 for Monday to 6."""
         return _calendar(self, "weekday")
+
+
+def _compared(one: Expression, sign: str, other: Any) -> Expression:
+    if one.kind == "level":
+        return _ordered(one, sign, other)
+    if one.is_moment and not isinstance(other, Expression):
+        other = day_number(other)
+    return Expression(sign, (number(one), number(other)), "truth")
 
 
 def _is_truth(value: Any) -> bool:

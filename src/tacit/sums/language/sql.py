@@ -32,12 +32,17 @@ class Printed:
         self._texts: dict[int, str] = {}
         self._nodes = nodes
         levels: dict[int, int] = {}
-        depths: dict[int, tuple[int, int]] = {}
+        depths: dict[int, tuple[int, int, int]] = {}
         self._layers: list[list[str]] = []
         for node in nodes:
             inner = [each for each in node.operands if isinstance(each, Expression)]
             level = max((levels[id(each)] for each in inner), default=0)
-            depth, height = (1 + max((depths[id(each)][way] for each in inner), default=0) for way in (0, 1))
+            depth, height, total = (1 + max((depths[id(each)][way] for each in inner), default=0) for way in (0, 1, 2))
+            if total > dialect.highest:
+                raise InvalidParameter(
+                    f"a question may have {dialect.highest} operations on top of each other here, got more. Add up in "
+                    "pairs, ask a shorter one, or read the records into memory."
+                )
             text = self._print(node)
             if self._continues(node):
                 # From left to right, as SQL reads them, terms need no parentheses of their own.
@@ -50,7 +55,7 @@ class Printed:
                 name = f"{prefix}{len(self._texts)}"
                 self._layers[level].append(f"{text} AS {name}")
                 text, level, depth, height = name, level + 1, 0, 0
-            self._texts[id(node)], levels[id(node)], depths[id(node)] = text, level, (depth, height)
+            self._texts[id(node)], levels[id(node)], depths[id(node)] = text, level, (depth, height, total)
         if len(self._layers) > dialect.most_layers:
             raise InvalidParameter(
                 f"a question may have {dialect.most_layers} steps that need each other's results, got "
