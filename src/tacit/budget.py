@@ -66,7 +66,7 @@ class Budget:
         object.__setattr__(self, "exact_delta", exact_delta)
 
     @classmethod
-    def amount(cls, epsilon: Fraction, delta: Fraction) -> Self:
+    def amount(cls, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Self:
         """Build an amount without the limits on typed budgets: sums may exceed them."""
         if epsilon < 0 or delta < 0:
             raise InvalidParameter("an amount of privacy is never negative.")
@@ -74,13 +74,6 @@ class Budget:
         object.__setattr__(budget, "exact_epsilon", epsilon)
         object.__setattr__(budget, "exact_delta", delta)
         return budget
-
-    def __getstate__(self) -> tuple[Fraction, Fraction]:
-        return self.exact_epsilon, self.exact_delta
-
-    def __setstate__(self, state: tuple[Fraction, Fraction]) -> None:
-        object.__setattr__(self, "exact_epsilon", state[0])
-        object.__setattr__(self, "exact_delta", state[1])
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -159,11 +152,6 @@ class Budget:
             return NotImplemented
         return self.exact_epsilon <= other.exact_epsilon and self.exact_delta <= other.exact_delta
 
-    def __ge__(self, other: "Budget") -> bool:
-        if not isinstance(other, Budget):
-            return NotImplemented
-        return other <= self
-
     @staticmethod
     def largest(budgets: "Sequence[Budget]") -> "Budget":
         """Return the componentwise maximum: what parallel composition over disjoint parts costs."""
@@ -176,6 +164,12 @@ class Budget:
         return f"epsilon={_display(self.exact_epsilon)}, delta={_display(self.exact_delta)}"
 
     def __repr__(self) -> str:
-        if self.is_pure:
-            return f"Budget({_display(self.exact_epsilon)})"
-        return f"Budget({_display(self.exact_epsilon)}, {_display(self.exact_delta)})"
+        delta = "" if self.is_pure else f", {_display(self.exact_delta)}"
+        return f"Budget({_display(self.exact_epsilon)}{delta})"
+
+
+def plain_budget(what: str, budget: object) -> Budget:
+    """Return a budget; a subclass of one's own, which could change its mind about its amounts, is none."""
+    if type(budget) is not Budget:
+        raise InvalidParameter(f"{what} must be a Budget such as Budget(1.0, 1e-6), got {type(budget).__name__}.")
+    return budget

@@ -49,17 +49,25 @@ def positive_number(name: str, value: object) -> float:
     return number
 
 
-def checked_confidence(confidence: float) -> float:
+def checked_share(name: str, share: float) -> float:
+    """Return a share or a chance as a float between 0 and 1."""
+    number = finite_number(name, share)
+    if not 0 <= number <= 1:
+        raise InvalidParameter(f"{name} must lie between 0 and 1, got {share!r}.")
+    return number
+
+
+def checked_confidence(confidence: float, name: str = "confidence") -> float:
     """Return the confidence as a float strictly between 0 and 1."""
-    number = finite_number("confidence", confidence)
+    number = finite_number(name, confidence)
     if not 0 < number < 1:
-        raise InvalidParameter(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+        raise InvalidParameter(f"{name} must lie strictly between 0 and 1, got {confidence!r}.")
     return number
 
 
 def whole_number(what: str, number: int) -> int:
     """Return a whole number from 1 to 2^32."""
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= 2**32:
+    if not is_whole(number) or not 1 <= number <= 2**32:
         raise InvalidParameter(
             f"{what} must be a whole number from 1 to 2^32, got {type(number).__name__} that is not."
         )

@@ -17,21 +17,6 @@ Messages have one shape: what is wrong, what was wanted, what was got, what to d
 after records were touched quotes no record.
 """
 
-__all__ = [
-    "BudgetExceeded",
-    "InvalidParameter",
-    "LedgerBusy",
-    "LedgerCorrupt",
-    "LedgerError",
-    "LedgerExists",
-    "LedgerForeign",
-    "LedgerMissing",
-    "LedgerVersion",
-    "QueryFailed",
-    "TacitError",
-    "UnsupportedEvent",
-]
-
 
 class TacitError(Exception):
     """The root of all of tacit's exceptions."""

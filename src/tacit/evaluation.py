@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit import statistics
 from tacit.accounting.ledger import Ledger
-from tacit.checks import checked_confidence, finite_number, whole_number
+from tacit.checks import checked_confidence, finite_number, positive_number, whole_number
 from tacit.data.labels import column, places
 from tacit.data.labels import label as name
 from tacit.errors import InvalidParameter
@@ -115,9 +115,7 @@ def log_loss(
     Assumes: as `accuracy`; a label that the model does not know, or a probability that is none, costs `largest`.
     Reference: a mean of numbers in [0, largest].
     """
-    top = finite_number("largest", largest)
-    if not 0 < top < math.inf:
-        raise InvalidParameter(f"largest must be positive, got {largest!r}.")
+    top = positive_number("largest", largest)
     X, y, ledger = held_out(X, y, ledger)
     found = places(y, model.classes_)
     answer = _asked(model.predict_proba, X)
@@ -149,14 +147,9 @@ def confusion_matrix(
     row = places(y, model.classes_)
     guess = places(_predictions(model, X, len(row)), model.classes_)
     cells = np.where((row >= 0) & (guess >= 0), row * size + guess, -1)
+    levels = range(size**2)
     counts = statistics.histogram(
-        cells,
-        levels=range(size**2),
-        epsilon=epsilon,
-        delta=delta,
-        ledger=ledger,
-        label=label,
-        random_state=random_state,
+        cells, levels=levels, epsilon=epsilon, delta=delta, ledger=ledger, label=label, random_state=random_state
     )
     return counts.map(lambda flat: flat.reshape(size, size))
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.checks import finite_number, whole_number
+from tacit.checks import checked_confidence, checked_share, finite_number, whole_number
 from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
 from tacit.errors import InvalidParameter
@@ -44,18 +44,9 @@ def count(
     Assumes: flag i depends on record i alone; replace-one neighbours; n is public.
     Reference: the introductory lecture's noisy sum; sensitivity 1.
     """
-    marked = truths_of(flags)
-    mechanism = _additive(Budget(epsilon, delta), 1.0, 1.0, ())
-    return _scalar(
-        release(
-            mechanism,
-            int(marked.sum()),
-            ledger=ledger,
-            label=label,
-            random_state=random_state,
-            public=("the question",),
-        )
-    )
+    marked, known = int(truths_of(flags).sum()), ("the question",)
+    mechanism = _additive(Budget(epsilon, delta))
+    return release(mechanism, marked, ledger=ledger, label=label, random_state=random_state, public=known).map(float)
 
 
 def sum(
@@ -77,10 +68,10 @@ def sum(
     """
     column, low, high = _clipped(values, low, high)
     share = _sum_of_shares(column, low, high)
-    mechanism = _additive(Budget(epsilon, delta), 1.0, 1.0, ())
+    mechanism = _additive(Budget(epsilon, delta))
     known = (f"low={low:g}", f"high={high:g}")
-    noisy = _scalar(release(mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known))
-    return noisy.map(lambda answer: low * column.size + (high - low) * answer)
+    noisy = release(mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known)
+    return noisy.map(lambda answer: low * column.size + (high - low) * float(answer))
 
 
 def mean(
@@ -104,14 +95,7 @@ def mean(
     if column.size == 0:
         raise InvalidParameter("a mean needs at least one record, got none.")
     noisy = sum(
-        column,
-        low=low,
-        high=high,
-        epsilon=epsilon,
-        delta=delta,
-        ledger=ledger,
-        label=label,
-        random_state=random_state,
+        column, low=low, high=high, epsilon=epsilon, delta=delta, ledger=ledger, label=label, random_state=random_state
     )
     return noisy.map(lambda total: total / column.size)
 
@@ -121,9 +105,7 @@ def mean_error(
 ) -> float:
     """Return what the noise of `mean` over that many records stays below with this confidence; no record is needed."""
     low, high = _range(low, high)
-    return (
-        (high - low) * _additive(Budget(epsilon, delta), 1.0, 1.0, ()).error(confidence) / whole_number("count", count)
-    )
+    return (high - low) * _additive(Budget(epsilon, delta)).error(confidence) / whole_number("count", count)
 
 
 def histogram(
@@ -175,9 +157,7 @@ def quantile(
     replace-one neighbours; n is public.
     Reference: exponential mechanism (Smith 2011); a replacement moves each rank by at most 1.
     """
-    share = finite_number("fraction", fraction)
-    if not 0 <= share <= 1:
-        raise InvalidParameter(f"fraction must lie between 0 and 1, got {fraction!r}.")
+    share = checked_share("fraction", fraction)
     column, low, high = _clipped(values, low, high)
     mechanism = Exponential.for_budget(Budget(epsilon), candidates=candidates)
     places = np.linspace(low, high, mechanism.candidates)
@@ -208,19 +188,16 @@ def bounds(
     replace-one neighbours; n is public.
     Reference: two calls of `quantile`.
     """
-    inside = finite_number("coverage", coverage)
-    if not 0 < inside < 1:
-        raise InvalidParameter(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    tail = (1 - checked_confidence(coverage, "coverage")) / 2
     column = numbers_of(values)
-    half = Budget(epsilon) / 2
-    tail = (1 - inside) / 2
+    half: Any = (Budget(epsilon) / 2).exact_epsilon
     first, second = (
         quantile(
             column,
             fraction,
             low=low,
             high=high,
-            epsilon=half.exact_epsilon,  # type: ignore[arg-type]
+            epsilon=half,
             candidates=candidates,
             ledger=ledger,
             label=f"{label}: {side}",
@@ -231,15 +208,11 @@ def bounds(
     return first, second
 
 
-def _additive(budget: Budget, l1: float, l2: float, shape: tuple[int, ...]) -> Laplace | Gaussian:
-    """Laplace noise for a pure budget, Gaussian noise for one with a delta."""
+def _additive(budget: Budget, l1: float = 1.0, l2: float = 1.0, shape: tuple[int, ...] = ()) -> Laplace | Gaussian:
+    """Return Laplace noise for a pure budget, Gaussian noise for one with a delta, for these sensitivities."""
     if budget.is_pure:
         return Laplace.for_budget(budget, l1, shape)
     return Gaussian.for_budget(budget, l2, shape)
-
-
-def _scalar(noisy: Release[Any]) -> Release[float]:
-    return noisy.map(float)
 
 
 def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:

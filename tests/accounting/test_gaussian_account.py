@@ -104,12 +104,9 @@ def test_compositions_cost_the_sum_of_their_squares(events: list[Any], count: in
 
 @given(composed(KINDS["gaussian"]))
 def test_a_claim_changes_nothing(event: Any) -> None:
-    """A point named for Gaussian noise is not needed here, but it must be a budget."""
+    """A point named for Gaussian noise is not needed here."""
     account = GaussianAccount(BUDGET)
     assert account.charge(event, Budget(1.0, 1e-6)) == account.charge(event, None)
-    nonsense: Any = "cheap"
-    with pytest.raises(InvalidParameter, match="must be a Budget"):
-        account.charge(event, nonsense)
 
 
 @settings(max_examples=50)

@@ -29,6 +29,27 @@ def ledger(address: str) -> Ledger:
     return Ledger.create(address, name="hospital", budget=Budget(1.0, 1e-6))
 
 
+class Cheaper(Budget):  # type: ignore[misc]
+    """A budget of one's own, which could say something else each time it is asked."""
+
+
+@pytest.mark.parametrize("accountant", ["basic", "renyi", "gaussian"])
+def test_a_budget_is_a_plain_budget(tmp_path: Path, accountant: Any) -> None:
+    """An account is created with, and charged at, a Budget and nothing that looks like one, whatever the accountant."""
+    address = f"sqlite:///{tmp_path}/plain.db"
+    ledger = Ledger.create(address, name="plain", budget=Budget(1.0, 1e-6), accountant=accountant)
+    event, nonsense = dp_event.GaussianDpEvent(10.0), (Cheaper(1.0, 1e-6), "cheap")
+    for at in nonsense:
+        with pytest.raises(InvalidParameter, match="at must be a Budget"):
+            ledger.spend(event, label="not a budget", at=at)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="at must be a Budget"):
+            ledger.price(event, at=at)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="budget must be a Budget"):
+            Ledger.create(address, name="other", budget=at, accountant=accountant)  # type: ignore[arg-type]
+    assert ledger.entries() == []
+    ledger.spend(event, label="a budget", at=Budget(1.0, 1e-6))
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Ledger:
     """Give a new account in a file, for claims that do not depend on the database."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.accounting import EpsilonDeltaDpEvent, Ledger, parallel
 from tacit.accounting.history import History, Partition
-from tacit.accounting.links import Path as Parts
+from tacit.accounting.links import PartPath as Parts
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter
 

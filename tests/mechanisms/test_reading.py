@@ -185,19 +185,19 @@ def test_a_whole_number_keeps_its_last_digit(build: Callable[..., AdditiveNoise]
 def test_a_vector_keeps_the_last_digits_whatever_else_is_in_it(build: Callable[..., AdditiveNoise]) -> None:
     """A float, a fraction, a missing value or a text beside a large whole number does not round it."""
     mechanism = build(BUDGET, 2.0, 2)
-    plain = mechanism.randomise(np.array([LARGE, 0]), Rehearsal(1))[0]
+    plain = mechanism.randomise(mechanism.check(np.array([LARGE, 0])), Rehearsal(1))[0]
     noise = Fraction(mechanism.grid) * int(mechanism.noise(Rehearsal(1))[0])
     assert plain == float(LARGE + noise)
     for other in (0.5, Fraction(1, 3), None, "x", math.nan, 10**400, 2**64 - 1, np.float32(1)):
         assert mechanism.randomise(mechanism.check([LARGE, other]), Rehearsal(1))[0] == plain
-        assert mechanism.randomise(np.array([LARGE, other], dtype=object), Rehearsal(1))[0] == plain
+        assert mechanism.randomise(mechanism.check(np.array([LARGE, other], dtype=object)), Rehearsal(1))[0] == plain
     columns = (
         pd.Series([LARGE, None], dtype="Int64"), pl.Series([LARGE, None]), pa.array([LARGE, None]),
         np.ma.array([LARGE, 5], mask=[False, True]), pa.chunked_array([[LARGE], [None]]),
     )  # fmt: skip
     for column in columns:
         answer = mechanism.randomise(mechanism.check(column), Rehearsal(1))
-        assert np.array_equal(answer, mechanism.randomise([LARGE, 0], Rehearsal(1)))
+        assert np.array_equal(answer, mechanism.randomise(mechanism.check([LARGE, 0]), Rehearsal(1)))
 
 
 @pytest.mark.stats
@@ -208,8 +208,8 @@ def test_answers_about_neighbours_beyond_the_digits_of_a_float_are_as_likely_as_
     source = SystemEntropy()
     for number, needed in ((LARGE, units + 1), (LARGE + 2, -units + 1)):
         tail = ratio ** max(needed, 1 - needed) / (1 + ratio)
-        above = sum(mechanism.randomise(number, source) > 2**60 for _ in range(size))
-        rounded = sum(mechanism.randomise(float(number), source) > 2**60 for _ in range(size))
+        above = sum(mechanism.randomise(mechanism.check(number), source) > 2**60 for _ in range(size))
+        rounded = sum(mechanism.randomise(mechanism.check(float(number)), source) > 2**60 for _ in range(size))
         assert count_fits(above, size, tail if needed > 0 else 1 - tail)
         assert not count_fits(rounded, size, tail if needed > 0 else 1 - tail)
 
@@ -221,8 +221,10 @@ def test_scores_beyond_the_digits_of_a_float_keep_their_distances() -> None:
         assert _behind(numbers("scores", form, (2,))).tolist() == [-2.0, 0.0]
     assert _behind(numbers("scores", [-(10**400), math.inf, None], (3,))).tolist() == [-LARGEST, 0.0, -LARGEST]
     mechanism, size = Exponential.for_budget(Budget(1), 2.0, candidates=2), 1_000
-    chosen = sum(mechanism.randomise(scores, SystemEntropy()) for _ in range(size))
-    rounded = sum(mechanism.randomise([float(score) for score in scores], SystemEntropy()) for _ in range(size))
+    chosen = sum(mechanism.randomise(mechanism.check(scores), SystemEntropy()) for _ in range(size))
+    rounded = sum(
+        mechanism.randomise(mechanism.check([float(score) for score in scores]), SystemEntropy()) for _ in range(size)
+    )
     better = 1 / (1 + math.exp(-0.5))
     assert count_fits(chosen, size, better)
     assert not count_fits(rounded, size, better)
@@ -235,8 +237,8 @@ def test_queries_beyond_the_digits_of_a_float_keep_their_distances() -> None:
     assert moved[1] - moved[0] == 2 / mechanism.grid
     for stream in ([2**60 - 100, 2**60 + 100], (query for query in (2**60 - 100, np.int64(2**60 + 100)))):
         assert release(mechanism, stream, label="x").value == (False, True)
-    kept = sum(mechanism.randomise([2**60 + 100], SystemEntropy())[0] for _ in range(size))
-    rounded = sum(mechanism.randomise([float(2**60 + 100)], SystemEntropy())[0] for _ in range(size))
+    kept = sum(mechanism.randomise(mechanism.check([2**60 + 100]), SystemEntropy())[0] for _ in range(size))
+    rounded = sum(mechanism.randomise(mechanism.check([float(2**60 + 100)]), SystemEntropy())[0] for _ in range(size))
     assert kept == size
     assert count_fits(rounded, size, 0.5)
 
@@ -285,15 +287,18 @@ def test_every_value_of_the_right_shape_is_charged(name: str, tmp_path: Path) ->
 def test_an_answer_tells_nothing_by_its_type(name: str) -> None:
     """Answers are Python floats, or arrays of float64 of the calibrated shape, and zero has one sign."""
     mechanism = ADDITIVE[name](BUDGET)
-    answers = [mechanism.randomise(cell, Rehearsal(1)) for cell in (0, 0.0, -0.0, False, np.int8(0), None, "x", -1e-30)]
+    answers = [
+        mechanism.randomise(mechanism.check(cell), Rehearsal(1))
+        for cell in (0, 0.0, -0.0, False, np.int8(0), None, "x", -1e-30)
+    ]
     assert {type(answer) for answer in answers} == {float}
     assert len({np.float64(answer).tobytes() for answer in answers}) == 1
     vector = ADDITIVE[name](BUDGET, 1.0, 2)
     for form in ([1, 2], (1, 2), np.array([1, 2]), np.ma.array([1.0, 2.0]), pd.Series([1, 2]), [True, Fraction(2)]):
-        answer = vector.randomise(form, Rehearsal(1))
+        answer = vector.randomise(vector.check(form), Rehearsal(1))
         assert (type(answer), answer.dtype, answer.shape) == (np.ndarray, np.float64, (2,))
     matrix = ADDITIVE[name](BUDGET, 1.0, (1, 2))
-    assert type(matrix.randomise(np.ones((1, 2)).view(np.matrix), Rehearsal(1))) is np.ndarray
+    assert type(matrix.randomise(matrix.check(np.ones((1, 2)).view(np.matrix)), Rehearsal(1))) is np.ndarray
 
 
 @given(

@@ -36,7 +36,11 @@ class BasicAccount(Account):
         """Return the (epsilon, delta) to add."""
         if at is None:
             return tamed(cost(event, method="basic"))
-        _check_claim(event, at)
+        if not satisfies(event, at):
+            raise InvalidParameter(
+                f"the event does not keep the budget it is to be charged at ({at}). "
+                "Add noise, or charge it at a larger epsilon or delta."
+            )
         return tamed(at)
 
     def spent(self, total: Budget) -> Budget:
@@ -72,7 +76,7 @@ class RenyiAccount(Account):
         if not 1.1 <= order <= 1e6:
             raise InvalidParameter(f"order must lie between 1.1 and 1e6, got {self.order!r}.")
         check_delta("renyi", self.budget)
-        if renyi_to_epsilon(Fraction(0), order, self._conversion_delta) >= self.budget.exact_epsilon:
+        if renyi_to_epsilon(Fraction(0), order, _conversion_delta(self.budget)) >= self.budget.exact_epsilon:
             raise InvalidParameter(
                 f"at order {order} the conversion alone costs more than {self.budget}. Leave the order out: "
                 "the best one is chosen from the budget. If that fails too, use accountant='basic'."
@@ -84,28 +88,22 @@ class RenyiAccount(Account):
         if budget.is_pure:
             return cls(budget, 2.0)
         orders = [1.1 * 1.02**step for step in range(500)]
-        delta = rounded_down(budget.exact_delta / 2 * (1 - NEGLIGIBLE))
+        delta = _conversion_delta(budget)
         return cls(budget, max(orders, key=lambda order: _room(budget, order, delta) / order))
-
-    @property
-    def _conversion_delta(self) -> float:
-        return rounded_down(self.budget.exact_delta / 2 * (1 - NEGLIGIBLE))
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the divergence to add, and the delta of events that come with one.
 
         A claim `at` an (epsilon, delta) is not needed and changes nothing.
         """
-        event = check_event(event)
-        if at is not None and not isinstance(at, Budget):
-            raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
-        return tamed(sum((renyi(part, self.order) * count for part, count in flatten(event)), Budget(0)))
+        parts = flatten(check_event(event))
+        return tamed(sum((renyi(part, self.order) * count for part, count in parts), Budget(0)))
 
     def spent(self, total: Budget) -> Budget:
         """Convert the sum of divergences to epsilon; nothing spent is nothing converted."""
         if not total:
             return Budget(0)
-        epsilon = renyi_to_epsilon(total.exact_epsilon, self.order, self._conversion_delta)
+        epsilon = renyi_to_epsilon(total.exact_epsilon, self.order, _conversion_delta(self.budget))
         return Budget.amount(epsilon, self.budget.exact_delta / 2 + total.exact_delta)
 
     def show(self, amount: Budget) -> str:
@@ -134,13 +132,9 @@ def account_for(budget: Budget, accountant: object, order: float | None = None) 
     )
 
 
+def _conversion_delta(budget: Budget) -> float:
+    return rounded_down(budget.exact_delta / 2 * (1 - NEGLIGIBLE))
+
+
 def _room(budget: Budget, order: float, delta: float) -> float:
     return float(budget.exact_epsilon - renyi_to_epsilon(Fraction(0), order, delta))
-
-
-def _check_claim(event: Event, at: Budget) -> None:
-    if not isinstance(at, Budget) or not satisfies(event, at):
-        raise InvalidParameter(
-            f"the event does not keep the budget it is to be charged at ({at}). "
-            "Add noise, or charge it at a larger epsilon or delta."
-        )

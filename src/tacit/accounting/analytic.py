@@ -11,10 +11,9 @@ what rounding may have taken away is added back: `gaussian_delta` never understa
 import math
 from fractions import Fraction
 
-from scipy.special import erfcx, ndtr
-
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
+from tacit.numerics.bisection import bisect
 
 _SMALLEST_SHIFT = 2.0**-60
 _TINY = 5e-324
@@ -22,11 +21,15 @@ _TINY = 5e-324
 
 def _mills_ratio(point: float) -> float:
     """Return (1 - Phi(t)) / phi(t)."""
+    from scipy.special import erfcx
+
     return math.sqrt(math.pi / 2) * float(erfcx(point / math.sqrt(2)))
 
 
 def gaussian_delta(epsilon: float, shift: float) -> float:
     """Return an upper bound, within rounding, on the delta of Gaussian noise at shift = sensitivity/sigma."""
+    from scipy.special import ndtr
+
     near = epsilon / shift - shift / 2
     far = epsilon / shift + shift / 2
     if near > 40:
@@ -53,28 +56,22 @@ def gaussian_shift(budget: Budget) -> float:
         raise InvalidParameter(
             f"Gaussian noise can be calibrated for delta from 1e-30 to 0.5, got {budget}. Keep delta well below 1/n."
         )
-    low, high = _SMALLEST_SHIFT, 2.0**40
-    while low < (middle := math.sqrt(low * high)) < high:
-        if gaussian_delta(epsilon, middle) <= delta:
-            low = middle
-        else:
-            high = middle
-    if low == _SMALLEST_SHIFT:
+    shift, _ = bisect(
+        lambda shift: gaussian_delta(epsilon, shift) <= delta,
+        _SMALLEST_SHIFT,
+        2.0**40,
+        between=lambda low, high: math.sqrt(low * high),
+    )
+    if shift == _SMALLEST_SHIFT:
         raise InvalidParameter(f"{budget} is too small to certify any Gaussian noise for. Raise epsilon or delta.")
-    return low
+    return shift
 
 
 def gaussian_epsilon(delta: float, shift: float) -> float:
     """Return the smallest epsilon, rounded up, at which Gaussian noise with this shift has at most this delta."""
     if gaussian_delta(0.0, shift) <= delta:
         return 0.0
-    low, high = 0.0, shift * (shift / 2 + 41)
-    while low < (middle := (low + high) / 2) < high:
-        if gaussian_delta(middle, shift) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return bisect(lambda epsilon: gaussian_delta(epsilon, shift) <= delta, shift * (shift / 2 + 41), 0.0)[0]
 
 
 def rounded_down(exact: Fraction) -> float:

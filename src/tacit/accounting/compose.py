@@ -13,11 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Literal
 
-from dp_accounting import dp_event
-
 from tacit.accounting.analytic import gaussian_delta, rounded_down
-from tacit.accounting.events import Event, check_event, flatten
-from tacit.accounting.losses import composed_losses
+from tacit.accounting.events import Event, check_event, dp_event, flatten
 from tacit.accounting.prices import point, renyi, rounded_up
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, UnsupportedEvent
@@ -124,6 +121,8 @@ def _renyi(parts: Parts, asked: Budget) -> Budget:
 
 
 def _pld(parts: Parts, asked: Budget) -> Budget:
+    from tacit.accounting.losses import composed_losses
+
     _spare(asked, Fraction(0))
     losses, error = composed_losses(parts)
     spare = asked.exact_delta - Fraction(error)

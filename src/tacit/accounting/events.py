@@ -9,16 +9,37 @@ written down in docs/decisions/0002-events-and-neighbours.md.
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attr
 import numpy as np
-from dp_accounting import dp_event
 
 from tacit.budget import LARGEST_EPSILON
 from tacit.errors import InvalidParameter, UnsupportedEvent
+
+
+def _loaded_alone(package: str, module: str) -> Any:
+    """Load one module of a package without the package, under its own name: whoever loads both finds one of it.
+
+    dp_accounting's events are plain records; the package around them loads half of SciPy, which takes half a second.
+    """
+    name = f"{package}.{module}"
+    if name not in sys.modules:
+        (folder,) = find_spec(package).submodule_search_locations  # type: ignore[union-attr, misc]
+        spec: Any = spec_from_file_location(name, os.path.join(folder, f"{module}.py"))
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event as dp_event
+else:
+    dp_event = _loaded_alone("dp_accounting", "dp_event")
 
 Event: TypeAlias = dp_event.DpEvent
 
@@ -54,30 +75,24 @@ class PoissonSampledGaussianDpEvent(dp_event.DpEvent):
     noise_multiplier: float
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """What a number in an event may be: the usual and the absurd are both refused here and nowhere else."""
-
-    low: float
-    high: float
-    whole: bool = False
-
-
-_LIMITS = {
-    "noise_multiplier": _Limits(1e-6, 1e15),
-    "noise_parameter": _Limits(1e-15, 1e6),
-    "epsilon": _Limits(0, LARGEST_EPSILON),
-    "delta": _Limits(0, 1 - 2.0**-53),
-    "rho": _Limits(0, 1e6),
-    "xi": _Limits(0, 1e6),
-    "sampling_probability": _Limits(1e-15, 1),
-    "mean": _Limits(1e-15, 1e15),
-    "shape": _Limits(-1 + 2.0**-53, 1e6),
-    "count": _Limits(0, 10**18, whole=True),
-    "num_buckets": _Limits(1, 10**9, whole=True),
-    "sensitivity": _Limits(1, 10**9, whole=True),
-    "source_dataset_size": _Limits(1, 10**18, whole=True),
-    "sample_size": _Limits(1, 10**18, whole=True),
+# What a number in an event may be: the absurd is refused here and nowhere else.
+_LIMITS: dict[str, tuple[float, float]] = {
+    "noise_multiplier": (1e-6, 1e15),
+    "noise_parameter": (1e-15, 1e6),
+    "epsilon": (0, LARGEST_EPSILON),
+    "delta": (0, 1 - 2.0**-53),
+    "rho": (0, 1e6),
+    "xi": (0, 1e6),
+    "sampling_probability": (1e-15, 1),
+    "mean": (1e-15, 1e15),
+    "shape": (-1 + 2.0**-53, 1e6),
+}
+_WHOLE_LIMITS: dict[str, tuple[int, int]] = {
+    "count": (0, 10**18),
+    "num_buckets": (1, 10**9),
+    "sensitivity": (1, 10**9),
+    "source_dataset_size": (1, 10**18),
+    "sample_size": (1, 10**18),
 }
 
 _DEEPEST = 50
@@ -103,6 +118,9 @@ _KNOWN: dict[str, type] = {
 }
 
 
+_FIELDS = {kind: tuple(field.name for field in attr.fields(known)) for kind, known in _KNOWN.items()}
+
+
 def check_event(event: Event, depth: int = 0) -> Event:
     """Return the event anew, with plain Python numbers, if it can be recorded and its numbers make sense.
 
@@ -110,50 +128,52 @@ def check_event(event: Event, depth: int = 0) -> Event:
     half precision where it is squared, and a class of one's own may do as it likes.
     """
     kind = type(event).__name__
-    if depth > _DEEPEST:
-        raise InvalidParameter(f"an event may hold events within events, but not more than {_DEEPEST} deep.")
     if _KNOWN.get(kind) is not type(event):
         raise UnsupportedEvent(
             f"{kind} is not an event that tacit can price; it knows {', '.join(_KNOWN)}. "
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
-    fields = {name: _checked(kind, name, value, depth) for name, value in _fields(event).items()}
+    return _built(kind, {name: getattr(event, name) for name in _FIELDS[kind]}, check_event, depth)
+
+
+def _built(kind: str, fields: dict[str, Any], read: Callable[[Any, int], Event], depth: int) -> Event:
+    """Build an event from checked numbers, and from events within it as `read` returns them."""
+    if depth > _DEEPEST:
+        raise InvalidParameter(f"an event may hold events within events, but not more than {_DEEPEST} deep.")
+    for name, value in fields.items():
+        if name == "event":
+            fields[name] = read(value, depth + 1)
+        elif name != "events":
+            fields[name] = _checked_number(kind, name, value)
+        elif isinstance(value, list | tuple):
+            fields[name] = [read(part, depth + 1) for part in value]
+        else:  # a generator would be empty by the time it is priced
+            raise InvalidParameter(f"{kind}.events must be a list, got {type(value).__name__}.")
     if kind == "RandomizedResponseDpEvent" and fields["noise_parameter"] > 1:
         raise InvalidParameter(f"{kind}.noise_parameter is a probability, got {fields['noise_parameter']!r}.")
     if kind == "SampledWithoutReplacementDpEvent" and fields["sample_size"] > fields["source_dataset_size"]:
         raise InvalidParameter(f"{kind}: the sample is larger than the data set.")
-    return type(event)(**fields)
+    return _KNOWN[kind](**fields)
 
 
-def _checked(kind: str, name: str, value: Any, depth: int) -> Any:
-    if name == "event":
-        return check_event(value, depth + 1)
-    if name != "events":
-        return _checked_number(f"{kind}.{name}", _LIMITS[name], value)
-    # A generator would be empty by the time it is priced.
-    if not isinstance(value, list | tuple):
-        raise InvalidParameter(f"{kind}.events must be a list, got {type(value).__name__}.")
-    return [check_event(part, depth + 1) for part in value]
-
-
-def _checked_number(where: str, limits: _Limits, value: object) -> int | float:
+def _checked_number(kind: str, name: str, value: object) -> int | float:
+    whole = name in _WHOLE_LIMITS
+    low, high = _WHOLE_LIMITS[name] if whole else _LIMITS[name]
+    if type(value) is float and not whole and low <= value <= high:
+        return value  # as nearly every number of a history is
     number = np.generic.item(value) if isinstance(value, np.integer | np.floating) else value
     if isinstance(number, np.longdouble):
         number = float(number)
     if isinstance(number, int) and not isinstance(number, bool):
         number = int.__int__(number)
-    elif isinstance(number, float) and not limits.whole:
+    elif isinstance(number, float) and not whole:
         number = float.__float__(number)
     else:
         number = math.nan
-    if not limits.low <= number <= limits.high:
-        wanted = "a whole number" if limits.whole else "a number"
-        raise InvalidParameter(f"{where} must be {wanted} from {limits.low:g} to {limits.high:g}.")
-    return number if limits.whole else float(number)
-
-
-def _fields(event: Event) -> dict[str, Any]:
-    return {field.name: getattr(event, field.name) for field in attr.fields(type(event))}
+    if not low <= number <= high:
+        wanted = "a whole number" if whole else "a number"
+        raise InvalidParameter(f"{kind}.{name} must be {wanted} from {low:g} to {high:g}.")
+    return number if whole else float(number)
 
 
 def flatten(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
@@ -172,40 +192,26 @@ def flatten(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
 
 def event_to_json(event: Event) -> str:
     """Write an event as JSON with sorted keys; the same event always gives the same text."""
-    return json.dumps(_to_plain(check_event(event)), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    checked = check_event(event)
+    return json.dumps(checked, default=_to_plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _to_plain(event: Event) -> dict[str, Any]:
-    plain: dict[str, Any] = {"type": type(event).__name__}
-    for name, value in _fields(event).items():
-        if name == "event":
-            plain[name] = _to_plain(value)
-        elif name == "events":
-            plain[name] = [_to_plain(part) for part in value]
-        else:
-            plain[name] = value
-    return plain
+    kind = type(event).__name__
+    return {"type": kind, **{name: getattr(event, name) for name in _FIELDS[kind]}}
 
 
 def event_from_json(text: str) -> Event:
     """Read an event that `event_to_json` wrote; refuse any other text."""
     try:
-        return check_event(_from_plain(json.loads(text)))
+        return _from_plain(json.loads(text), 0)
     except (KeyError, TypeError, AttributeError, json.JSONDecodeError, RecursionError) as error:
         raise InvalidParameter("this text is not an event written by tacit.") from error
 
 
-def _from_plain(plain: dict[str, Any]) -> Event:
-    fields = {
-        name: _from_plain(value)
-        if name == "event"
-        else [_from_plain(part) for part in value]
-        if name == "events"
-        else value
-        for name, value in plain.items()
-        if name != "type"
-    }
-    return _KNOWN[plain["type"]](**fields)
+def _from_plain(plain: dict[str, Any], depth: int) -> Event:
+    fields = plain.copy()
+    return _built(fields.pop("type"), fields, _from_plain, depth)
 
 
 def from_add_or_remove_one(event: Event) -> Event:

@@ -6,11 +6,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
-from dp_accounting import dp_event
-
 from tacit.accounting.account import NEGLIGIBLE, Account, check_delta, tamed
 from tacit.accounting.analytic import gaussian_epsilon, gaussian_shift, rounded_down
-from tacit.accounting.events import Event, check_event, flatten
+from tacit.accounting.events import Event, check_event, dp_event, flatten
 from tacit.accounting.prices import rounded_up
 from tacit.budget import Budget
 from tacit.checks import exact_number
@@ -53,10 +51,7 @@ class GaussianAccount(Account):
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the squares to add; a claim `at` an (epsilon, delta) is not needed and changes nothing."""
-        event = check_event(event)
-        if at is not None and not isinstance(at, Budget):
-            raise InvalidParameter(f"at must be a Budget, got {type(at).__name__}.")
-        return tamed(Budget.amount(sum(map(_square, flatten(event)), Fraction(0)), Fraction(0)))
+        return tamed(Budget.amount(sum(map(_square, flatten(check_event(event))), Fraction(0))))
 
     def fits(self, total: Budget) -> bool:
         """Whether the sum of squares is within the limit, exactly."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import final
 
 from tacit.accounting.events import Event, event_from_json
-from tacit.accounting.links import Link, Path, read_link
+from tacit.accounting.links import Link, PartPath, read_link
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt
 
@@ -46,7 +46,7 @@ class Entry:
     number: int
     time: str
     label: str
-    path: Path
+    path: PartPath
     amount: Budget
     event: Event | None
     partition: "Partition | None"
@@ -79,15 +79,15 @@ class History:
 
     count: int
     head: str
-    sums: Mapping[Path, Budget] = field(default_factory=dict)
-    largest: Mapping[tuple[Path, str], Budget] = field(default_factory=dict)
-    partitions: Mapping[tuple[Path, str], Partition] = field(default_factory=dict)
+    sums: Mapping[PartPath, Budget] = field(default_factory=dict)
+    largest: Mapping[tuple[PartPath, str], Budget] = field(default_factory=dict)
+    partitions: Mapping[tuple[PartPath, str], Partition] = field(default_factory=dict)
 
     def extended(self, links: Iterable[tuple[str, str]]) -> "History":
         """Verify the links (content, hash) that follow and return the longer history."""
         count, head = self.count, self.head
         partitions = dict(self.partitions)
-        known: set[Path] = {()}
+        known: set[PartPath] = {()}
         said: defaultdict[Link, int] = defaultdict(int)
         for content_text, link_hash in links:
             count += 1
@@ -110,15 +110,15 @@ class History:
             _add(sums, largest, path, amount)
         return History(count, head, sums, largest, partitions)
 
-    def total(self, path: Path = ()) -> Budget:
+    def total(self, path: PartPath = ()) -> Budget:
         """Return the sum at a path: its own entries, and for each partition the largest of its parts."""
         return self.sums.get(path, _NOTHING)
 
-    def largest_part(self, path: Path, name: str) -> Budget:
+    def largest_part(self, path: PartPath, name: str) -> Budget:
         """Return the largest sum of the parts of a partition at a path."""
         return self.largest.get((path, name), _NOTHING)
 
-    def with_amount(self, path: Path, amount: Budget) -> "History":
+    def with_amount(self, path: PartPath, amount: Budget) -> "History":
         """Return what the history would add up to with one more amount at the path."""
         if not _is_declared(self.partitions, path):
             name, part = path[-1]
@@ -128,10 +128,10 @@ class History:
         return History(self.count, self.head, sums, largest, self.partitions)
 
 
-def _amounts(said: Mapping[Link, int]) -> Iterator[tuple[Path, Budget]]:
+def _amounts(said: Mapping[Link, int]) -> Iterator[tuple[PartPath, Budget]]:
     """Add up by path what links say, each so many times; like denominators as whole numbers, which is fast."""
-    epsilons: defaultdict[Path, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-    deltas: defaultdict[Path, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    epsilons: defaultdict[PartPath, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    deltas: defaultdict[PartPath, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     for link, times in said.items():
         epsilons[link.path][link.epsilon[1]] += times * link.epsilon[0]
         deltas[link.path][link.delta[1]] += times * link.delta[0]
@@ -143,7 +143,9 @@ def _sum(numerators: Mapping[int, int]) -> Fraction:
     return sum((Fraction(numerator, denominator) for denominator, numerator in numerators.items()), Fraction(0))
 
 
-def _add(sums: dict[Path, Budget], largest: dict[tuple[Path, str], Budget], path: Path, amount: Budget) -> None:
+def _add(
+    sums: dict[PartPath, Budget], largest: dict[tuple[PartPath, str], Budget], path: PartPath, amount: Budget
+) -> None:
     """Add an amount at a path, and what it raises the largest parts by at all paths above."""
     while amount:
         sums[path] = sums.get(path, _NOTHING) + amount
@@ -155,7 +157,7 @@ def _add(sums: dict[Path, Budget], largest: dict[tuple[Path, str], Budget], path
         path, amount = above, largest[above, name] - before
 
 
-def _is_declared(partitions: Mapping[tuple[Path, str], Partition], path: Path) -> bool:
+def _is_declared(partitions: Mapping[tuple[PartPath, str], Partition], path: PartPath) -> bool:
     """Whether each step of a path is a part of a partition of the path before it."""
     found = ((partitions.get((path[:depth], name)), part) for depth, (name, part) in enumerate(path))
     return all(partition is not None and part in partition.names for partition, part in found)

@@ -12,16 +12,9 @@ from tacit.accounting.account import Account
 from tacit.accounting.accounts import account_for
 from tacit.accounting.events import Event, check_event, event_to_json
 from tacit.accounting.history import Entry, History, Partition
-from tacit.accounting.links import Path, digest
-from tacit.accounting.store import (
-    ACCOUNT,
-    INSERT_ENTRY,
-    SELECT_ACCOUNT,
-    SELECT_ENTRIES,
-    UPDATE_ACCOUNT,
-    Store,
-)
-from tacit.budget import Budget
+from tacit.accounting.links import PartPath, digest
+from tacit.accounting.store import ACCOUNT, INSERT_ENTRY, SELECT_ACCOUNT, SELECT_ENTRIES, UPDATE_ACCOUNT, Store
+from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
 
 _LONGEST_TEXT = 1000
@@ -46,7 +39,7 @@ class Ledger:
     `head` can be written down elsewhere and given to `open` to extend that memory beyond the process.
     """
 
-    def __init__(self, store: Store, name: str, path: Path, account: Account, history: History) -> None:
+    def __init__(self, store: Store, name: str, path: PartPath, account: Account, history: History) -> None:
         self._store = store
         self._name = name
         self._path = path
@@ -70,10 +63,8 @@ class Ledger:
         budget unless given) and suits many small releases, "gaussian" admits the most Gaussian releases and
         nothing else.
         """
-        if not isinstance(budget, Budget):
-            raise InvalidParameter(f"budget must be a Budget such as Budget(1.0, 1e-6), got {type(budget).__name__}.")
         _check_text("name", name)
-        account = account_for(budget, accountant, order)
+        account = account_for(plain_budget("budget", budget), accountant, order)
         terms = _terms(name, account)
         store = Store.at(address)
         store.prepare()
@@ -129,7 +120,7 @@ class Ledger:
         return self._store
 
     @property
-    def path(self) -> Path:
+    def path(self) -> PartPath:
         """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
         return self._path
 
@@ -175,7 +166,7 @@ class Ledger:
         In a part this is less than the event's own cost while other parts have spent more.
         """
         history = self._current()
-        amount = self._account.charge(event, at)
+        amount = self._amount(event, at)
         after = self._account.spent(history.with_amount(self._path, amount).total())
         return after - self._account.spent(history.total())
 
@@ -188,7 +179,7 @@ class Ledger:
         _check_text("label", label)
         event = check_event(event)
         text = event_to_json(event)
-        amount = self._account.charge(event, at)
+        amount = self._amount(event, at)
         with self._writing() as (connection, history):
             if not self._account.fits(history.with_amount(self._path, amount).total()):
                 raise BudgetExceeded(self._refusal(label, amount, history))
@@ -233,6 +224,9 @@ class Ledger:
         return {
             part: Ledger(self._store, self._name, (*self._path, (name, part)), self._account, history) for part in parts
         }
+
+    def _amount(self, event: Event, at: Budget | None) -> Budget:
+        return self._account.charge(event, None if at is None else plain_budget("at", at))
 
     def _append(
         self,
@@ -351,7 +345,7 @@ class Ledger:
     def __hash__(self) -> int:
         return hash(self._identity())
 
-    def _identity(self) -> tuple[str, str, Path]:
+    def _identity(self) -> tuple[str, str, PartPath]:
         return self._store.url.render_as_string(hide_password=False), self._name, self._path
 
     def __sklearn_clone__(self) -> "Ledger":

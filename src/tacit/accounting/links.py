@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tacit.accounting.events import event_from_json
 from tacit.errors import TacitError
 
-Path = tuple[tuple[str, str], ...]
+PartPath = tuple[tuple[str, str], ...]
 """Where an entry belongs: ((partition, part), ...) from the outside in; () is the account itself."""
 
 
@@ -27,7 +27,7 @@ _NONSENSE = (ValueError, KeyError, TypeError, ZeroDivisionError, OverflowError, 
 class Link(NamedTuple):
     """What a verified link says: where it belongs, its amount, and the parts that it declares, if any."""
 
-    path: Path
+    path: PartPath
     epsilon: tuple[int, int]
     delta: tuple[int, int]
     declares: tuple[str, tuple[str, ...], str] | None = None
@@ -66,7 +66,7 @@ def _parsed(text: Any, link: object, head: str, number: int) -> Link | None:
     return Link(_path(content["path"]), epsilon.as_integer_ratio(), delta.as_integer_ratio(), declares)
 
 
-def _path(steps: Any) -> Path:
+def _path(steps: Any) -> PartPath:
     path = tuple((name, part) for name, part in steps)
     hash(path)
     return path
@@ -120,7 +120,7 @@ def _is_event(value: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _place(steps: str) -> tuple[str, Path]:
+def _place(steps: str) -> tuple[str, PartPath]:
     """Return the canonical text of a path without blanks, and the path."""
     path = json.loads(steps)
     if json.dumps(path) != steps:

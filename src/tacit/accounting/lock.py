@@ -6,13 +6,14 @@ transaction. So a second lock is held around the transaction: flock, on a file o
 belongs to an open file, not to a process, and is held until it is released or the last descriptor of that open file
 is closed. Readers share it, a writer has it alone, and a second file says whose turn it is, so that readers who never
 pause cannot keep a writer waiting. Where there is no fcntl (Windows), SQLite's locks are not dropped that way, and
-they are enough.
+they are enough. The threats that each part answers are in docs/decisions/0009-locks.md.
 """
 
 import os
 import stat
 import threading
 import time
+from contextlib import suppress
 from io import FileIO
 from types import TracebackType
 from typing import final
@@ -27,10 +28,8 @@ except ImportError:  # pragma: no cover
 # Who has the turn is the only one to wait for readers, who are few and quick.
 _LONGEST_PAUSE = 0.025
 _LONGEST_PAUSE_IN_TURN = 0.002
-_FORK_PATIENCE = 5.0
 
 _OPEN: WeakSet[FileIO] = WeakSet()
-_HELD: set[str] = set()
 _GATES: dict[str, "_Gate"] = {}
 _SPOILED: set[str] = set()
 _registry = threading.Lock()
@@ -51,91 +50,83 @@ class locked:  # noqa: N801
     """Hold the lock of a file; give the seconds of patience that are left.
 
     Who `reads` shares it with others who do; who does not has it alone. While somebody waits for it alone, nobody new
-    comes to share it. Within a process a gate lets one thread at a time to the lock, in turn, and a fork waits at the
-    gates until no other thread is in the middle of a database's work, which the child would inherit half done.
+    comes to share it. Within a process a gate lets one thread at a time to the lock, in turn.
 
-    The turn is taken by who is `among_readers`: where nobody shares the lock, it is not needed. The lock's file is made
-    with the owner and rights of the file that it is for, unless `create` is false; who only `reads` needs no right to
-    write it. TimeoutError: others held the lock for all that time, or this thread holds it
-    itself. Any other OSError: it cannot be held here.
+    The turn is taken by who is `among_readers`: where nobody shares the lock, it is not needed. A writer makes the
+    lock's file, with the rights of the file that it is for; a reader makes none, and needs no right to write it.
+    TimeoutError: others held the lock for all that time, or this thread holds it itself. Any other OSError: it cannot
+    be held here.
     """
 
-    def __init__(
-        self, path: str, patience: float, *, reads: bool = False, create: bool = True, among_readers: bool = False
-    ) -> None:
-        self._path, self._patience, self._reads, self._create = path, patience, reads, create
+    def __init__(self, path: str, patience: float, *, reads: bool = False, among_readers: bool = False) -> None:
+        self._path, self._patience, self._reads = path, patience, reads
         self._takes_turns = reads or among_readers
-        self._name = lock_path(path)
         self._owner = 0
         self._files: list[FileIO] = []
-        self._gate: _Gate | None = None
 
     def __enter__(self) -> float:
         if fcntl is None:
             return self._patience
         deadline = time.monotonic() + self._patience
-        gate = _gate_of(self._name)
-        if self._name in _SPOILED or not gate.enter(deadline):
+        name = lock_path(self._path)
+        self._gate = _gate_of(name)
+        if name in _SPOILED or not self._gate.enter(deadline):
             raise TimeoutError
-        self._gate, self._owner = gate, os.getpid()
         try:
-            if self._name in _HELD:
-                raise TimeoutError
-            turn = _turn(self._path, deadline, self._reads) if self._takes_turns else None
-            self._files = _taken(self._path, deadline, self._reads, self._create, turn)
-            _HELD.add(self._name)
+            self._owner, self._files = os.getpid(), self._taken(deadline)
         except BaseException:
-            gate.leave()
+            self._gate.leave()
             raise
         return max(0.0, deadline - time.monotonic())
+
+    def _taken(self, deadline: float) -> list[FileIO]:
+        """Wait for the turn, then for the lock; a reader leaves the turn at once to the next."""
+        turn = _turn(self._path, deadline, self._reads) if self._takes_turns else None
+        try:
+            lock = _held(self._path, lock_path(self._path), deadline, _LONGEST_PAUSE_IN_TURN, self._reads)
+        except BaseException:
+            _let_go(turn)
+            raise
+        if self._reads:
+            _let_go(turn)
+        return [lock] if self._reads or turn is None else [lock, turn]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._gate is None or not self._files:
-            return
         files, self._files = self._files, []
         ours = os.getpid() == self._owner
         try:
             for file in files:
                 _let_go(file, ours)
         finally:
-            if ours:
-                _HELD.discard(self._name)
+            if files and ours:
                 self._gate.leave()
 
 
 @final
 class _Gate:
-    """Lets one thread at a time through; who waits for it is next, before one that has just left.
-
-    A thread may enter again within its own block.
-    """
+    """Lets one thread at a time through; who waits for it is next, before one that has just left."""
 
     def __init__(self) -> None:
-        self._turn, self._inside = threading.RLock(), threading.RLock()
-        self._owner, self._depth = 0, 0
+        self._next, self._inside = threading.Lock(), threading.Lock()
+        self.thread = 0
 
     def enter(self, deadline: float) -> bool:
-        if self._owner == threading.get_ident():
-            return self._entered(self._inside.acquire())
-        if not self._turn.acquire(timeout=_left(deadline)):
+        """Go through before the deadline, or not; a thread that is through already cannot wait for itself."""
+        if self.thread == threading.get_ident() or not self._next.acquire(timeout=_left(deadline)):
             return False
         try:
-            return self._entered(self._inside.acquire(timeout=_left(deadline)))
+            is_through = self._inside.acquire(timeout=_left(deadline))
         finally:
-            self._turn.release()
-
-    def _entered(self, is_inside: bool) -> bool:
-        if is_inside:
-            self._owner = threading.get_ident()
-            self._depth += 1
-        return is_inside
+            self._next.release()
+        if is_through:
+            self.thread = threading.get_ident()
+        return is_through
 
     def leave(self) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._owner = 0
+        """Let the next one through."""
+        self.thread = 0
         self._inside.release()
 
 
@@ -148,37 +139,26 @@ def _gate_of(name: str) -> _Gate:
         return _GATES.setdefault(name, _Gate())
 
 
-def _taken(path: str, deadline: float, reads: bool, create: bool, turn: FileIO | None) -> list[FileIO]:
-    """Wait for the lock with the turn in hand; a reader then leaves the turn at once to the next."""
-    try:
-        lock = _held(path, lock_path(path), deadline, _LONGEST_PAUSE_IN_TURN, reads, create)
-    except BaseException:
-        _let_go(turn)
-        raise
-    if reads:
-        _let_go(turn)
-    return [lock] if reads or turn is None else [lock, turn]
-
-
 def _turn(path: str, deadline: float, reads: bool) -> FileIO | None:
     """Wait for the turn, which keeps nobody apart: who cannot have it goes on without."""
     try:
-        return _held(path, turn_path(path), deadline, _LONGEST_PAUSE, reads, create=not reads)
+        return _held(path, turn_path(path), deadline, _LONGEST_PAUSE, reads)
     except TimeoutError:
         raise
     except OSError:
         return None
 
 
-def _held(path: str, name: str, deadline: float, longest_pause: float, reads: bool, create: bool) -> FileIO:
+def _held(path: str, name: str, deadline: float, longest_pause: float, reads: bool) -> FileIO:
     """Open a lock's file and wait for the lock; again, if the file was removed or replaced meanwhile."""
     while True:
-        file = _opened(path, name, reads, create)
+        file = _opened(path, name, reads)
         _OPEN.add(file)
         try:
             _wait(file, deadline, longest_pause, fcntl.LOCK_SH if reads else fcntl.LOCK_EX)
-            if _is_at(file, name):
-                return file
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(name)):
+                    return file
         except BaseException:
             file.close()
             raise
@@ -196,49 +176,25 @@ def _let_go(file: FileIO | None, ours: bool = True) -> None:
         file.close()
 
 
-def _opened(path: str, name: str, reads: bool, create: bool) -> FileIO:
-    # Without O_CREAT first: some systems refuse it for another's file in a sticky folder.
+def _opened(path: str, name: str, reads: bool) -> FileIO:
+    """Open a lock's file; a writer makes one that is missing, with the rights of the file that it is for."""
     flags = (os.O_RDONLY if reads else os.O_RDWR) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    while True:
-        made = False
+    try:
+        # Without O_CREAT first: some systems refuse it for another's file in a sticky folder.
+        file = FileIO(name, opener=lambda name, _: os.open(name, flags))
+    except FileNotFoundError:
+        if reads:
+            raise
         try:
-            file = FileIO(name, opener=lambda name, _: os.open(name, flags))
-        except FileNotFoundError:
-            if not create:
-                raise
-            try:
-                file = FileIO(name, opener=lambda name, _: os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600))
-                made = True
-            except FileExistsError:
-                continue
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            file.close()
-            raise OSError(0, f"{name} is no file to lock")
-        _adopt(file, path, made)
-        return file
-
-
-def _adopt(file: FileIO, path: str, made: bool) -> None:
-    """Give the lock's file the owner, group and rights of the file that it is for, if we may.
-
-    One that was there already may be a trap for a mighty user, another file under this name: it is changed only if it
-    is empty, has no other name, and belongs to us as the file that it is for does.
-    """
-    ours, theirs = os.fstat(file.fileno()), os.stat(path)
-    known = ours.st_uid == theirs.st_uid == os.geteuid() and ours.st_nlink == 1 and ours.st_size == 0
-    if not made and not known:
-        return
-    try:
-        if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid):
-            os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
-    except OSError:
-        pass
-    rights = theirs.st_mode & 0o666
-    try:
-        if ours.st_mode & 0o666 != rights:
-            os.fchmod(file.fileno(), rights)
-    except OSError:
-        pass
+            file = FileIO(name, opener=lambda name, _: os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return _opened(path, name, reads)
+        with suppress(OSError):
+            os.fchmod(file.fileno(), os.stat(path).st_mode & 0o666)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(0, f"{name} is no file to lock")
+    return file
 
 
 def _wait(file: FileIO, deadline: float, longest_pause: float, kind: int) -> None:
@@ -254,15 +210,10 @@ def _wait(file: FileIO, deadline: float, longest_pause: float, kind: int) -> Non
         pause = min(2 * pause, longest_pause)
 
 
-def _is_at(file: FileIO, name: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(name))
-    except FileNotFoundError:
-        return False
-
-
+# A thread that a fork catches in the middle of SQLite's work leaves its mutexes locked in the child, which would hang.
+_FORK_PATIENCE = 5.0
 _waited: list[_Gate] = []
-_missed: list[str] = []
+_missed: set[str] = set()
 
 
 def _forking() -> None:
@@ -272,8 +223,8 @@ def _forking() -> None:
     for name, gate in _GATES.items():
         if gate.enter(deadline):
             _waited.append(gate)
-        else:
-            _missed.append(name)
+        elif gate.thread != threading.get_ident():
+            _missed.add(name)
 
 
 def _forked_here() -> None:
@@ -290,8 +241,8 @@ def _forked() -> None:
         file.close()
     _OPEN.clear()
     _SPOILED.update(_missed)
-    for names in (_HELD, _GATES, _waited, _missed):
-        names.clear()
+    for left_over in (_GATES, _waited, _missed):
+        left_over.clear()
     _registry = threading.Lock()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.budget import Budget
-from tacit.checks import exact_number
+from tacit.checks import checked_share
 from tacit.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def posterior_range(prior: float, budget: Budget) -> tuple[float, float]:
     replace-one neighbours.
     Reference: Bayes' rule; meaning.md.
     """
-    chance = float(exact_number("prior", prior))
-    if not 0 <= chance <= 1:
-        raise InvalidParameter(f"a prior must lie between 0 and 1, got {prior!r}.")
+    chance = checked_share("prior", prior)
     if not budget.is_pure:
         raise InvalidParameter(
             f"beliefs are bounded answer by answer only for delta = 0, got {budget}. With a delta, the bound fails "
@@ -64,16 +62,6 @@ def posterior_shift(epsilon: float) -> float:
     Reference: meaning.md; the lecture's Theorem 3 has the looser e^(2 epsilon) - 1.
     """
     return math.tanh(Budget(epsilon).epsilon / 2)
-
-
-def lecture_posterior_shift(epsilon: float) -> float:
-    """Return the bound that the introductory lecture's Theorem 3 prints, e^(2 epsilon) - 1: true, but loose.
-
-    Guarantee: an upper bound on `posterior_shift`.
-    Assumes: an epsilon-private answer.
-    Reference: the introductory lecture, Theorem 3.
-    """
-    return math.expm1(min(2 * Budget(epsilon).epsilon, 700.0))
 
 
 def explain(budget: Budget) -> str:

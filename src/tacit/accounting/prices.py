@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dp_accounting import NeighboringRelation, dp_event
-from dp_accounting.pld import common
-from dp_accounting.pld import privacy_loss_distribution as pld
-
 from tacit.accounting.events import (
     BoundedRangeDpEvent,
     EpsilonDeltaDpEvent,
     Event,
     PoissonSampledGaussianDpEvent,
+    dp_event,
     flatten,
 )
 from tacit.accounting.sampled import sampled_divergence
@@ -48,7 +45,14 @@ class _Prices:
 
     point: Callable[[Any], Budget] | None = None
     renyi: Callable[[Any, float], float] | None = None
-    loss: Callable[[Any], pld.PrivacyLossDistribution] | None = None
+    loss: Callable[[Any], Any] | None = None
+
+
+def _pld() -> Any:
+    """Load dp_accounting's privacy-loss distributions, when they are first asked for: they take half a second."""
+    from dp_accounting.pld import privacy_loss_distribution
+
+    return privacy_loss_distribution
 
 
 def _prices(event: Event) -> _Prices:
@@ -76,7 +80,7 @@ def renyi(event: Event, order: float) -> Budget:
     """Return the Renyi divergence bound at the order (as epsilon) and the chance it fails (as delta)."""
     prices = _prices(event)
     if prices.renyi is not None:
-        return Budget.amount(rounded_up(prices.renyi(event, order)), Fraction(0))
+        return Budget.amount(rounded_up(prices.renyi(event, order)))
     if prices.point is None:
         raise UnsupportedEvent(
             f"there is no Renyi bound for {type(event).__name__} and replace-one neighbours. "
@@ -91,7 +95,7 @@ def renyi_of_point(budget: Budget, order: float) -> Budget:
     return Budget.amount(pure, budget.exact_delta)
 
 
-def loss_distribution(event: Event, count: int) -> pld.PrivacyLossDistribution:
+def loss_distribution(event: Event, count: int) -> Any:
     """Return a privacy-loss distribution that dominates that of `count` such events, or refuse."""
     if isinstance(event, dp_event.GaussianDpEvent):
         # Gaussian releases are together one with less noise: no need to convolve.
@@ -115,9 +119,9 @@ def _losses_of_one(event: Any, prices: _Prices) -> tuple[float, float]:
     return epsilon, epsilon
 
 
-def _loss_of_point(budget: Budget) -> pld.PrivacyLossDistribution:
-    epsilon = budget.epsilon * _OUTWARD
-    return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(epsilon, budget.delta))
+def _loss_of_point(budget: Budget) -> Any:
+    parameters = _pld().common.DifferentialPrivacyParameters(budget.epsilon * _OUTWARD, budget.delta)
+    return _pld().from_privacy_parameters(parameters)
 
 
 def _renyi_of_pure(epsilon: float, order: float) -> float:
@@ -179,7 +183,7 @@ def _renyi_of_sample(event: Any, order: float) -> float:
 def _point_of_randomized_response(event: Any) -> Budget:
     # The true bucket is kept with chance 1 - p + p/k, each other one is given with chance p/k.
     ratio = event.num_buckets * (1 - event.noise_parameter) / event.noise_parameter
-    return Budget.amount(rounded_up(math.log1p(ratio)), Fraction(0))
+    return Budget.amount(rounded_up(math.log1p(ratio)))
 
 
 def _point_of_repetition(event: Any) -> Budget:
@@ -191,39 +195,40 @@ def _point_of_repetition(event: Any) -> Budget:
     return inner * (2 + exact_number("shape", event.shape))
 
 
-def _loss_of_sample(event: Any) -> pld.PrivacyLossDistribution:
+def _loss_of_sample(event: Any) -> Any:
     """Return the losses of (1-q) N(0, 1) + q N(s, 1) against (1-q) N(0, 1) + q N(-s, 1), the worst pair (prices.md)."""
     probability, shift = _sample(event)
     if not shift:
-        return pld.identity()
+        return _pld().identity()
     multiplier = 1 / shift / _OUTWARD
     if probability >= 0.5 and isinstance(event, dp_event.SampledWithoutReplacementDpEvent):
-        return pld.from_gaussian_mechanism(multiplier)
-    return pld.from_gaussian_mechanism(
-        multiplier, sampling_prob=probability, neighboring_relation=NeighboringRelation.REPLACE_ONE
-    )
+        return _pld().from_gaussian_mechanism(multiplier)
+    replace_one = _pld().privacy_accountant.NeighboringRelation.REPLACE_ONE
+    return _pld().from_gaussian_mechanism(multiplier, sampling_prob=probability, neighboring_relation=replace_one)
 
 
 _TABLE: dict[type, _Prices] = {
     EpsilonDeltaDpEvent: _Prices(point=lambda e: Budget.amount(exact_number("", e.epsilon), exact_number("", e.delta))),
     BoundedRangeDpEvent: _Prices(
-        point=lambda e: Budget.amount(exact_number("", e.epsilon), Fraction(0)),
+        point=lambda e: Budget.amount(exact_number("", e.epsilon)),
         renyi=_renyi_of_bounded_range,
     ),
     dp_event.LaplaceDpEvent: _Prices(
-        point=lambda e: Budget.amount(1 / exact_number("", e.noise_multiplier), Fraction(0)),
+        point=lambda e: Budget.amount(1 / exact_number("", e.noise_multiplier)),
         renyi=_renyi_of_laplace,
-        loss=lambda e: pld.from_laplace_mechanism(e.noise_multiplier / (1 + _COARSEST / e.noise_multiplier) / _OUTWARD),
+        loss=lambda e: _pld().from_laplace_mechanism(
+            e.noise_multiplier / (1 + _COARSEST / e.noise_multiplier) / _OUTWARD
+        ),
     ),
     dp_event.DiscreteLaplaceDpEvent: _Prices(
-        point=lambda e: Budget.amount(exact_number("", e.noise_parameter) * e.sensitivity, Fraction(0)),
-        loss=lambda e: pld.from_discrete_laplace_mechanism(e.noise_parameter, e.sensitivity),
+        point=lambda e: Budget.amount(exact_number("", e.noise_parameter) * e.sensitivity),
+        loss=lambda e: _pld().from_discrete_laplace_mechanism(e.noise_parameter, e.sensitivity),
     ),
     dp_event.RandomizedResponseDpEvent: _Prices(point=_point_of_randomized_response),
     dp_event.RepeatAndSelectDpEvent: _Prices(point=_point_of_repetition),
     dp_event.GaussianDpEvent: _Prices(
         renyi=lambda e, order: order / (2 * e.noise_multiplier**2),
-        loss=lambda e: pld.from_gaussian_mechanism(e.noise_multiplier),
+        loss=lambda e: _pld().from_gaussian_mechanism(e.noise_multiplier),
     ),
     dp_event.ZCDpEvent: _Prices(renyi=lambda e, order: e.xi + e.rho * order),
     dp_event.SampledWithoutReplacementDpEvent: _Prices(renyi=_renyi_of_sample, loss=_loss_of_sample),

@@ -225,7 +225,7 @@ class Store:
             if read_only:
                 mode = "ro"
                 with suppress(FileNotFoundError):
-                    patience = stack.enter_context(locked(self._path, patience, reads=True, create=False))
+                    patience = stack.enter_context(locked(self._path, patience, reads=True))
                     mode = "rw"
                 if not os.path.exists(f"{os.path.realpath(self._path)}-journal"):
                     return mode, patience

@@ -80,10 +80,9 @@ class Exponential(Mechanism[ArrayLike, int]):
         return numbers("the scores", value, (self.candidates,))
 
     def randomise(self, value: ArrayLike, source: Source) -> int:
-        """Return the index of the chosen candidate."""
-        scores = self.check(value)
+        """Return the index of the chosen candidate, for scores as `check` read them."""
         with np.errstate(all="ignore"):  # a score at minus infinity is one that cannot win
-            logits = _behind(scores) * self.rate
+            logits = _behind(np.asarray(value)) * self.rate
         if self.weights is not None:
             logits += np.log(self.weights)
         return int(np.argmax(logits + noise.gumbel(source, self.candidates)))

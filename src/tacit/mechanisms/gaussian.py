@@ -6,12 +6,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
-from dp_accounting.dp_event import GaussianDpEvent
-from scipy.special import ndtri
-
 from tacit import noise
 from tacit.accounting.analytic import gaussian_shift
-from tacit.accounting.events import Event
+from tacit.accounting.events import Event, dp_event
 from tacit.budget import Budget
 from tacit.checks import checked_confidence
 from tacit.errors import InvalidParameter
@@ -89,11 +86,6 @@ class Gaussian(AdditiveNoise):
 
     is_pure = False
 
-    @classmethod
-    def for_budget(cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()) -> "Gaussian":
-        """Calibrate to a budget with delta > 0."""
-        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
-
     @cached_property
     def multipliers(self) -> Multipliers:
         """Noise over sensitivity: as promised, and as drawn."""
@@ -107,7 +99,7 @@ class Gaussian(AdditiveNoise):
     @cached_property
     def event(self) -> Event:
         """Gaussian noise with this multiplier of the sensitivity."""
-        return GaussianDpEvent(self.noise_multiplier)
+        return dp_event.GaussianDpEvent(self.noise_multiplier)
 
     @cached_property
     def law(self) -> tuple[float, float]:
@@ -121,6 +113,8 @@ class Gaussian(AdditiveNoise):
 
     def error(self, confidence: float = 0.95) -> float:
         """Return what the noise in one coordinate stays below with this confidence."""
+        from scipy.special import ndtri
+
         return self.standard_deviation * float(ndtri((1 + checked_confidence(confidence)) / 2))
 
     def noise(self, source: Source) -> Integers:

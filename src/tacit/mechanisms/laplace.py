@@ -6,11 +6,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
-from dp_accounting.dp_event import LaplaceDpEvent
-
 from tacit import noise
-from tacit.accounting.events import Event
-from tacit.budget import Budget
+from tacit.accounting.events import Event, dp_event
 from tacit.checks import checked_confidence, exact_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, fine_grid, inflated
@@ -29,18 +26,13 @@ class Laplace(AdditiveNoise):
 
     is_pure = True
 
-    @classmethod
-    def for_budget(cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()) -> "Laplace":
-        """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
-
     @cached_property
     def event(self) -> Event:
         """Laplace noise with this multiplier of the sensitivity."""
         multiplier = float(1 / self.budget.exact_epsilon)
         while 1 / exact_number("noise_multiplier", multiplier) > self.budget.exact_epsilon:
             multiplier = math.nextafter(multiplier, math.inf)
-        return LaplaceDpEvent(multiplier)
+        return dp_event.LaplaceDpEvent(multiplier)
 
     @cached_property
     def law(self) -> tuple[float, int]:

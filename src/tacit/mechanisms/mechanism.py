@@ -4,13 +4,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.events import Event
-from tacit.budget import Budget
+from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.budget import Budget, plain_budget
 from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.reading import add_exactly, numbers
@@ -47,7 +47,7 @@ class Mechanism(ABC, Generic[Value, Answer]):
 
     @abstractmethod
     def randomise(self, value: Value, source: Source) -> Answer:
-        """Return the private answer."""
+        """Return the private answer about a value that `check` returned."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,11 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
             raise InvalidParameter(
                 f"{self.budget} is too small to certify for {self.dimension} numbers at once. Release fewer."
             )
+
+    @classmethod
+    def for_budget(cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()) -> Self:
+        """Calibrate to a budget; if the noise is pure, a delta in it is left unused and not charged."""
+        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
 
     @property
     @abstractmethod
@@ -114,8 +119,8 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
         return numbers("the value to release", value, self.shape)
 
     def randomise(self, value: ArrayLike, source: Source) -> "float | NDArray[np.float64]":
-        """Return the value, rounded to the grid, plus noise."""
-        read = self.check(value)
+        """Return the value, as `check` read it, rounded to the grid, plus noise."""
+        read = np.asarray(value)
         add = add_exactly if read.dtype == object else add_on_grid
         answer = add(read, self.noise(source).reshape(self.shape), self.grid)
         return answer if self.shape else float(answer)
@@ -133,17 +138,14 @@ def inflated(sensitivity: float) -> Fraction:
 
 def checked_budget(budget: Budget) -> Budget:
     """Return a budget that noise can be calibrated to."""
-    if not isinstance(budget, Budget):
-        raise InvalidParameter(f"budget must be a Budget such as Budget(1.0), got {type(budget).__name__}.")
-    if not budget:
+    if not plain_budget("budget", budget):
         raise InvalidParameter("epsilon must be above 0: with none, only noise could be released.")
     return budget
 
 
 def pure_part(budget: Budget) -> Budget:
     """Return the budget without its delta."""
-    pure = Budget.amount(checked_budget(budget).exact_epsilon, Fraction(0))
-    return checked_budget(pure)
+    return checked_budget(Budget.amount(checked_budget(budget).exact_epsilon))
 
 
 def checked_sensitivity(sensitivity: float) -> float:
@@ -168,6 +170,11 @@ def numeric(what: str, value: ArrayLike) -> NDArray[np.float64]:
     if not np.all(np.isfinite(array)):
         raise InvalidParameter(f"{what} must be finite numbers. Clip records before adding them up.")
     return array
+
+
+def budget_event(budget: Budget) -> Event:
+    """Return the event of a release that is private with this budget, in numbers that print no larger than it."""
+    return EpsilonDeltaDpEvent(typed_below(budget.exact_epsilon), typed_below(budget.exact_delta))
 
 
 def typed_below(value: Fraction) -> float:

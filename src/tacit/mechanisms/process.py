@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any, Protocol, final
 
 import numpy as np
-from dp_accounting.dp_event import GaussianDpEvent
 
 from tacit import noise
-from tacit.accounting.events import Event
+from tacit.accounting.events import Event, dp_event
 from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
@@ -74,7 +73,7 @@ class GaussianProcess(Mechanism[SecretFunction, "SamplePath"]):
     @cached_property
     def event(self) -> Event:
         """One Gaussian release."""
-        return GaussianDpEvent(self.multipliers.promised)
+        return dp_event.GaussianDpEvent(self.multipliers.promised)
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 from tacit import noise
-from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, fine_grid, inflated, pure_part, typed_below
+from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_sensitivity, fine_grid, inflated, pure_part
 from tacit.mechanisms.reading import exact, in_units, listed
 from tacit.noise import LARGEST_SCALE, Source
 
@@ -50,7 +50,7 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
     @cached_property
     def event(self) -> Event:
         """An epsilon-private release."""
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon))
+        return budget_event(self.budget)
 
     @cached_property
     def grid(self) -> float:
@@ -82,12 +82,11 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
 
     def check(self, value: Iterable[Any]) -> Iterable[Any]:
         """Return the queries; only what is no list, column or generator is refused, whatever its values are."""
-        if getattr(value, "ndim", 1) != 1 or isinstance(value, str | bytes | Mapping | Set):
-            _refused()
-        queries = listed(value)
-        if queries is None and not isinstance(value, Iterable):
-            _refused()
-        return value if queries is None else [exact(query) for query in queries]
+        is_one = getattr(value, "ndim", 1) == 1 and not isinstance(value, str | bytes | Mapping | Set)
+        queries = listed(value) if is_one else None
+        if not is_one or (queries is None and not isinstance(value, Iterable)):
+            raise InvalidParameter("the queries must be numbers: a list, a column or a generator of them.")
+        return value if queries is None else queries
 
     def randomise(self, value: Iterable[Any], source: Source) -> tuple[bool, ...]:
         """Return one answer for each query asked, the last one being the last hit unless they ran out."""
@@ -105,7 +104,3 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
     def _noisy(self, number: object, units: int, source: Source) -> int:
         """Return a number plus noise in grid units, exactly: comparing rounded sums would not be monotone."""
         return in_units(exact(number), self.grid) + int(noise.laplace(source, units, 1)[0])
-
-
-def _refused() -> NoReturn:
-    raise InvalidParameter("the queries must be numbers: a list, a column or a generator of them.")

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import final
 
 from tacit import noise
-from tacit.accounting.events import EpsilonDeltaDpEvent, Event
-from tacit.budget import Budget
+from tacit.accounting.events import Event
 from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, inflated, typed_below
+from tacit.mechanisms.mechanism import AdditiveNoise, budget_event, inflated
 from tacit.noise import Integers, Source, power_of_two_below, spherical_error
 
 
@@ -27,17 +26,10 @@ class SphericalLaplace(AdditiveNoise):
 
     is_pure = True
 
-    @classmethod
-    def for_budget(
-        cls, budget: Budget, sensitivity: float = 1.0, shape: int | tuple[int, ...] = ()
-    ) -> "SphericalLaplace":
-        """Calibrate to a pure budget; a delta in it is left unused and not charged."""
-        return cls(budget, sensitivity, shape)  # type: ignore[arg-type]
-
     @cached_property
     def event(self) -> Event:
         """An epsilon-private release."""
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon))
+        return budget_event(self.budget)
 
     @cached_property
     def law(self) -> tuple[float, float]:
