@@ -23,7 +23,9 @@ def create(
     address: Address,
     name: Annotated[str, typer.Option(help="What to call the account.")],
     budget: Annotated[str, typer.Option(help='Such as "1" or "epsilon=1, delta=1e-6".')],
-    accountant: Annotated[str, typer.Option(help="basic (sums) or renyi (many Gaussian releases).")] = "basic",
+    accountant: Annotated[
+        str, typer.Option(help="basic (sums), renyi (many small releases) or gaussian (Gaussian noise alone).")
+    ] = "basic",
 ) -> None:
     """Open a new account."""
     with one_line_errors():
