@@ -129,8 +129,16 @@ def test_help_names_every_command():
 
 
 def test_importing_tacit_loads_nothing_heavy():
-    """`import tacit` loads no database engine, cluster, web framework or drawing library."""
+    """`import tacit, tacit.data` loads no database engine, cluster, web framework, drawing or data frame library.
+
+    Of the last ones, those do not count that scikit-learn itself loads.
+    """
     heavy = ("ibis", "pyspark", "fastapi", "matplotlib", "typer", "rich")
-    code = f"import sys, tacit; print([name for name in {heavy} if name in sys.modules])"
+    frames = ("narwhals", "pandas", "polars", "pyarrow")
+    code = (
+        "import sys, sklearn.base, scipy.sparse; before = set(sys.modules); import tacit, tacit.data;"
+        f"print([name for name in {heavy} if name in sys.modules]);"
+        f"print([name for name in {frames} if name in set(sys.modules) - before])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.split() == ["[]", "[]"]

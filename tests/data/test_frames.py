@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from decimal import Decimal
 
@@ -130,13 +129,3 @@ def test_frames_need_narwhals_and_plain_containers_do_not(monkeypatch: pytest.Mo
         np.testing.assert_array_equal(ENCODER.transform(table), EXPECTED)
     with pytest.raises(InvalidParameter, match=r"tacit\[cli\]"):
         ENCODER.transform(pl.DataFrame(TABLE))
-
-
-def test_importing_the_data_modules_loads_no_data_frame_library() -> None:
-    """Beyond what scikit-learn itself loads, `import tacit.data` loads no table or plotting library."""
-    program = (
-        "import sys, tacit, sklearn.base, scipy.sparse; before = set(sys.modules); import tacit.data; "
-        "heavy = {'narwhals', 'pandas', 'polars', 'pyarrow', 'matplotlib', 'ibis'}; "
-        "sys.exit(bool(heavy & (set(sys.modules) - before)))"
-    )
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

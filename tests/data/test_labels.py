@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.data.labels import checked_classes, column, label, numbers_of, places
+from tacit.data.labels import checked_classes, column, label, places
+from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
 
 LARGE = 2**53
@@ -86,8 +87,9 @@ def test_every_cell_is_looked_up_alone_whatever_stands_beside_it(index: int) -> 
         others = [other for other, _ in CELLS]
         found = places([*others, cell], CLASSES)
         assert found.tolist() == [place for _, place in CELLS] + [wanted]
-        assert np.isnan(numbers_of([cell, 1.5])[0]) or isinstance(label(cell), int | float | Decimal | Fraction)
-        assert numbers_of([cell, 1.5])[1] == 1.5
+        first, second = numbers(column([cell, 1.5]), texts=False)
+        assert np.isnan(first) or isinstance(label(cell), int | float | Decimal | Fraction)
+        assert second == 1.5
 
 
 @given(st.lists(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary()), max_size=20))
@@ -180,7 +182,7 @@ def test_a_signalling_nan_is_as_silent_as_any_other() -> None:
     array = np.array([0x7FF0000000000001, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
     with np.errstate(all="raise"):
         assert places(array, [0, 1]).tolist() == [-1, 1]
-        assert math.isnan(numbers_of(array)[0])
+        assert math.isnan(numbers(column(array), texts=False)[0])
 
 
 def test_long_columns_are_read_in_blocks() -> None:

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tacit.audit import NAMES, Case, Question, Report, Verdict, case, picture
-from tacit.cli.console import console, one_line_errors
+from tacit.cli.console import cell, console, one_line_errors, say
 from tacit.errors import InvalidParameter
 
 _FORMATS = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
@@ -43,7 +42,7 @@ def audit(
         report = _run(chosen, plays, confidence, jobs)
         _show(report)
         picture(report, path)
-        console.print(f"picture: {path}", markup=False, soft_wrap=True)
+        say(f"picture: {path}")
     raise typer.Exit(report.exit_code)
 
 
@@ -56,7 +55,7 @@ def _failures_are_not_verdicts() -> Iterator[None]:
         raise
     except (KeyboardInterrupt, Exception) as failure:
         words = "interrupted" if isinstance(failure, KeyboardInterrupt) else f"{type(failure).__name__}: {failure}"
-        Console(stderr=True, highlight=False, markup=False).print(f"The audit did not end: {words}", soft_wrap=True)
+        say(f"The audit did not end: {words}", to=Console(stderr=True, highlight=False))
         raise typer.Exit(5) from failure
 
 
@@ -83,6 +82,6 @@ def _run(chosen: Case, plays: int | None, confidence: float, jobs: int) -> Repor
 def _show(report: Report) -> None:
     table = Table(title=f"audit of {report.name}", show_header=False)
     for question, answer in report.rows():
-        table.add_row(escape(question), escape(answer))
+        table.add_row(cell(question), cell(answer))
     console.print(table)
-    console.print(f"[bold {_COLOURS[report.verdict]}]{escape(report.conclusion)}[/]", soft_wrap=True)
+    say(report.conclusion, f"bold {_COLOURS[report.verdict]}")

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
@@ -19,6 +18,7 @@ from tacit.cli.console import console, one_line_errors, say
 from tacit.cli.pictures import accuracy_curve, coefficients, histogram
 from tacit.data import PublicEncoder, adult_schema, load_adult
 from tacit.erm.classification import PrivateLogisticRegression
+from tacit.numerics.arrays import Floats
 
 _EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _REHEARSALS = 5
@@ -29,13 +29,11 @@ _CLASSES = ["<=50K", ">50K"]
 class _Records:
     """Adult, encoded by its schema, and split by coins that look at no record."""
 
-    ages: NDArray[np.float64]
-    schooling: NDArray[np.float64]
-    rows: Any
-    labels: NDArray[Any]
+    ages: Floats
+    schooling: Floats
     names: list[str]
-    train: NDArray[np.intp]
-    test: NDArray[np.intp]
+    train: tuple[Any, Any]
+    test: tuple[Any, Any]
 
 
 def demo(
@@ -64,11 +62,10 @@ def demo(
 def _read() -> _Records:
     columns, schema = load_adult("all"), adult_schema()
     encoder = PublicEncoder(schema)
-    rows = encoder.fit_transform(columns)
+    rows, labels = encoder.fit_transform(columns), schema.labels(columns)
     names = [str(name) for name in encoder.get_feature_names_out()]
-    train, test = evaluation.split_by_index(len(rows))
-    ages, schooling = columns["age"].astype(float), columns["education-num"].astype(float)
-    return _Records(ages, schooling, rows, schema.labels(columns), names, train, test)
+    train, test = ((rows[part], labels[part]) for part in evaluation.split_by_index(len(rows)))
+    return _Records(columns["age"].astype(float), columns["education-num"].astype(float), names, train, test)
 
 
 def _run(records: _Records, ledger: Ledger, epsilon: float, output: Path, step: Any) -> None:
@@ -101,37 +98,27 @@ def _ask(records: _Records, ledger: Ledger, output: Path, table: Table, step: An
 
 
 def _learn(records: _Records, ledger: Ledger, epsilon: float, output: Path, table: Table, step: Any) -> None:
-    train, test = records.train, records.test
     parts = ledger.partition("use", ["train", "test"], fixed_by="index")
     step("training privately")
-    model = PrivateLogisticRegression(epsilon, classes=_CLASSES, ledger=parts["train"])
-    model.fit(records.rows[train], records.labels[train])
+    model = PrivateLogisticRegression(epsilon, classes=_CLASSES, ledger=parts["train"]).fit(*records.train)
     step("scoring privately")
-    score = evaluation.accuracy(
-        model, records.rows[test], records.labels[test], epsilon=min(epsilon, 0.5), ledger=parts["test"]
-    )
-    truth = model.score(records.rows[test], records.labels[test])
+    score = evaluation.accuracy(model, *records.test, epsilon=min(epsilon, 0.5), ledger=parts["test"])
+    truth = model.score(*records.test)
     table.add_row("who earns over 50K? (logistic regression)", "see picture", "", model.release_.guarantee)
     table.add_row("its accuracy on held-out records?", f"{score.value:.4f}", f"{truth:.4f}", score.release.guarantee)
     again = [_rehearse(records, epsilon, seed, step) for seed in range(_REHEARSALS)]
     spread = np.std([rehearsal.coef_[0] for rehearsal in again], axis=0, ddof=1)
     coefficients(output / "coefficients.png", records.names, model, spread)
     curve = {
-        level: [
-            _rehearse(records, level, seed, step).score(records.rows[test], records.labels[test])
-            for seed in range(_REHEARSALS)
-        ]
+        level: [_rehearse(records, level, seed, step).score(*records.test) for seed in range(_REHEARSALS)]
         for level in _EPSILONS
     }
     step("fitting without privacy")
-    plain = PrivateLogisticRegression(float("inf"), classes=_CLASSES).fit(records.rows[train], records.labels[train])
-    majority = float(np.mean(records.labels[test] == _CLASSES[0]))
-    accuracy_curve(
-        output / "accuracy.png", curve, plain.score(records.rows[test], records.labels[test]), majority, epsilon, score
-    )
+    plain = PrivateLogisticRegression(float("inf"), classes=_CLASSES).fit(*records.train).score(*records.test)
+    majority = float(np.mean(records.test[1] == _CLASSES[0]))
+    accuracy_curve(output / "accuracy.png", curve, plain, majority, epsilon, score)
 
 
 def _rehearse(records: _Records, epsilon: float, seed: int, step: Any) -> PrivateLogisticRegression:
     step(f"rehearsing on public data, epsilon={epsilon:g}")
-    model = PrivateLogisticRegression(epsilon, classes=_CLASSES, random_state=seed)
-    return model.fit(records.rows[records.train], records.labels[records.train])
+    return PrivateLogisticRegression(epsilon, classes=_CLASSES, random_state=seed).fit(*records.train)

@@ -8,12 +8,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tacit.evaluation import Score
+from tacit.numerics.arrays import Floats
 from tacit.release import Release
 
 _MOST_BARS = 24
 
 
-def histogram(path: Path, levels: list[int], private: Release[NDArray[np.float64]], truth: NDArray[np.int64]) -> None:
+def histogram(path: Path, levels: list[int], private: Release[Floats], truth: NDArray[np.int64]) -> None:
     """Draw private counts beside true ones."""
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
@@ -24,7 +25,7 @@ def histogram(path: Path, levels: list[int], private: Release[NDArray[np.float64
     figure.savefig(path, dpi=150)
 
 
-def coefficients(path: Path, names: list[str], model: Any, spread: NDArray[np.float64]) -> None:
+def coefficients(path: Path, names: list[str], model: Any, spread: Floats) -> None:
     """Draw the largest coefficients of a private model, with the spread that its noise gives them."""
     values = model.coef_[0]
     largest = np.argsort(-np.abs(values))[:_MOST_BARS][::-1]
@@ -33,9 +34,7 @@ def coefficients(path: Path, names: list[str], model: Any, spread: NDArray[np.fl
     axes.barh(range(len(largest)), values[largest], xerr=spread[largest], color="tab:blue", ecolor="black", capsize=2)
     axes.set_yticks(range(len(largest)), [names[index] for index in largest], fontsize=8)
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set(
-        title=f"The {len(largest)} largest of {len(values)} private coefficients: who earns over 50K?",
-    )
+    axes.set_title(f"The {len(largest)} largest of {len(values)} private coefficients: who earns over 50K?")
     caption = f"coefficient (bars: spread over rehearsals on public data)\n{model.release_.guarantee}"
     axes.set_xlabel(caption, fontsize=7)
     figure.savefig(path, dpi=150)

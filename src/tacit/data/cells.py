@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tacit.data.labels import column
 from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
 
 _PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
     "float16", "float32", "float64", "halffloat", "float", "double",
@@ -27,7 +28,7 @@ column text in some readers: numbers and truth values are therefore read from te
 _TRUE = ("true", "True", "1")
 
 
-def numbers_of(values: object) -> NDArray[np.float64]:
+def numbers_of(values: object) -> Floats:
     """Return each cell as a float, NaN where it is no number; refuse what is stored as something else."""
     stored = _stored(values)
     if stored and stored not in _PLAIN_NUMBERS and not stored.startswith(_NUMBERS):

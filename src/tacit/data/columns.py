@@ -7,8 +7,9 @@
     │   ├── Category    without an order                              one output per level, 0 or 1/2
     │   ├── Ordinal     with an order                                 one output in [-1, 1]
     │   └── Flag        false or true                                 one output, -1/2 or 1/2
-    ├── Key          an id: never coded, may name the part            no output
-    └── Ignored      known, but not used                              no output
+    └── Uncoded      seen by no model and no query                    no output
+        ├── Key         an id, may name the part
+        └── Ignored     known, but not used
 
 Every value has a place. Numbers beyond their bounds are clamped; a value that is missing or makes no sense
 goes to the place declared for it, and where none is declared to the origin of the code, which leans to no
@@ -26,7 +27,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data.values import BLANKS, DAY, MISSING_MOMENT, AnyArray, keys, moments, numbers
+from tacit.data.values import BLANKS, DAY, EPOCH, MISSING_MOMENT, AnyArray, keys, microseconds, moments, numbers
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -36,20 +37,18 @@ LARGEST, SMALLEST = 1e100, 1e-100
 State = npt.NDArray[np.int8]
 """How each cell fared: 0 as declared, 1 missing or of no sense, 2 beyond the declared bounds or levels."""
 
-_EPOCH = datetime.datetime(1970, 1, 1)
-
 
 class Column(ABC):
     """What is publicly known about one column."""
 
-    @abstractmethod
     def outputs(self, name: str) -> tuple[str, ...]:
-        """Name the numbers that a column of this name becomes."""
+        """Name the numbers that a column of this name becomes: by default one, named as the column."""
+        return (name,)
 
     @property
-    @abstractmethod
     def largest(self) -> float:
         """The largest L2 norm of a row of the code: at most 1."""
+        return 1.0
 
     @abstractmethod
     def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
@@ -107,15 +106,6 @@ class Number(Column):
         middle = self.low + (math.expm1(math.log1p(width) / 2) if self.log else width / 2)
         return 0.0 if abs(middle) < SMALLEST else min(max(middle, self.low), self.high)
 
-    def outputs(self, name: str) -> tuple[str, ...]:
-        """Name the one output as the column."""
-        return (name,)
-
-    @property
-    def largest(self) -> float:
-        """The code of a bound."""
-        return 1.0
-
     def clean(self, values: AnyArray) -> tuple[Floats, State]:
         """Clamp to the bounds; a missing number becomes `fallback`."""
         read = numbers(values)
@@ -168,15 +158,6 @@ class Moment(Column):
         low, high = self.ends
         return (low + high) // 2 if self.missing is None else _instant("missing", self.missing)
 
-    def outputs(self, name: str) -> tuple[str, ...]:
-        """Name the one output as the column."""
-        return (name,)
-
-    @property
-    def largest(self) -> float:
-        """The code of an end."""
-        return 1.0
-
     def clean(self, values: AnyArray) -> tuple[Floats, State]:
         """Return the day since 1970 began, with the time of the day as its fraction, between the ends."""
         read = moments(values)
@@ -193,10 +174,8 @@ class Moment(Column):
         return _line(cleaned, float(low), float(high), None if middle is None else float(middle))
 
 
-@final
-@dataclass(frozen=True)
-class Key(Column):
-    """An id of whole numbers or text: never coded, never asked about; it may fix the part that a record belongs to."""
+class Uncoded(Column):
+    """A column that no model and no query sees."""
 
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name nothing."""
@@ -206,42 +185,35 @@ class Key(Column):
     def largest(self) -> float:
         """Nothing is coded."""
         return 0.0
+
+    def code(self, cleaned: AnyArray) -> Floats:
+        """Return a block without columns."""
+        return np.empty((len(cleaned), 0))
+
+
+@final
+@dataclass(frozen=True)
+class Key(Uncoded):
+    """An id of whole numbers or text: never coded, never asked about; it may fix the part that a record belongs to."""
 
     def clean(self, values: AnyArray) -> tuple[npt.NDArray[np.int64], State]:
         """Return a public whole number for every id."""
         return keys(values), np.zeros(len(values), dtype=np.int8)
 
-    def code(self, cleaned: AnyArray) -> Floats:
-        """Return a block without columns."""
-        return np.empty((len(cleaned), 0))
-
 
 @final
 @dataclass(frozen=True)
-class Ignored(Column):
+class Ignored(Uncoded):
     """A column that is known but not used."""
-
-    def outputs(self, name: str) -> tuple[str, ...]:
-        """Name nothing."""
-        return ()
-
-    @property
-    def largest(self) -> float:
-        """Nothing is coded."""
-        return 0.0
 
     def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
         """Return nothing of the values."""
         return np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
 
-    def code(self, cleaned: AnyArray) -> Floats:
-        """Return a block without columns."""
-        return np.empty((len(cleaned), 0))
 
-
-def days(microseconds: "npt.NDArray[np.int64] | np.int64") -> Floats:
+def days(instants: "npt.NDArray[np.int64] | np.int64") -> Floats:
     """Return moments as days: the whole ones exactly, plus the rest of a day, rounded once each."""
-    whole, rest = np.divmod(microseconds, DAY)
+    whole, rest = np.divmod(instants, DAY)
     return np.asarray(whole.astype(np.float64) + rest.astype(np.float64) / float(DAY))
 
 
@@ -270,17 +242,14 @@ def _instant(name: str, value: object) -> int:
         if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
             value = datetime.datetime(value.year, value.month, value.day)
         if isinstance(value, datetime.datetime):
-            if value.tzinfo is not None:
-                value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-            distance = value - _EPOCH
-            return (distance.days * 86_400 + distance.seconds) * 1_000_000 + distance.microseconds
+            return microseconds(value)
     except (ValueError, OverflowError):
         pass
     raise InvalidParameter(f'{name} must be a date or time such as "2015-01-31", got {value!r}.')
 
 
 def _written(instant: int) -> str:
-    moment = _EPOCH + datetime.timedelta(microseconds=instant)
+    moment = EPOCH + datetime.timedelta(microseconds=instant)
     return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat()
 
 

@@ -6,7 +6,6 @@ values it gives are those of `tacit.data.values`, to the last bit.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import final
 
 from tacit.data.columns import SMALLEST, Column, Key, Moment, Number
@@ -19,7 +18,7 @@ class Dialect(ABC):
     """How one engine is spoken to."""
 
     name: str
-    double: str
+    double: str = "DOUBLE"
     """The type of a 64-bit float."""
     fence: str = ""
     """What keeps an engine from computing a subquery's columns anew for each use."""
@@ -38,9 +37,9 @@ class Dialect(ABC):
     def literal(self, value: str) -> str:
         """Print a text."""
 
-    @abstractmethod
     def quoted(self, name: str) -> str:
-        """Print the name of a column."""
+        """Print the name of a column: in double quotes, as standard SQL has it."""
+        return '"' + name.replace('"', '""') + '"'
 
     @abstractmethod
     def stripped(self, cell: str) -> str:
@@ -50,9 +49,9 @@ class Dialect(ABC):
     def float_of(self, cell: str, stored: Stored) -> str:
         """Print a cell as a float, NULL or NaN where it is none."""
 
-    @abstractmethod
     def is_nan(self, value: str) -> str:
         """Print whether a float is NaN."""
+        return f"isnan({value})"
 
     @abstractmethod
     def microseconds(self, cell: str, stored: Stored, low: int, high: int) -> str:
@@ -62,9 +61,9 @@ class Dialect(ABC):
     def key_of(self, cell: str, stored: Stored) -> str:
         """Print the whole number that a key stands for."""
 
-    @abstractmethod
     def count(self, condition: str) -> str:
-        """Print the number of records for which a condition is true."""
+        """Print the number of records for which a condition is true, without making numbers of conditions."""
+        return f"count_if({condition})"
 
     def same_text(self, cell: str, level: str) -> str:
         """Print whether a stripped text is a level."""
@@ -169,7 +168,6 @@ class DuckDB(Dialect):
     """DuckDB, which reads the files."""
 
     name = "duckdb"
-    double = "DOUBLE"
 
     def number(self, value: float) -> str:
         """A literal with an exponent is a float."""
@@ -178,13 +176,7 @@ class DuckDB(Dialect):
 
     def literal(self, value: str) -> str:
         """Standard SQL, without escapes; a NUL cannot be written in one."""
-        if "\0" in value:
-            return " || ".join(f"'{part}'" if part else "chr(0)" for part in _around_nul(value.replace("'", "''")))
-        return "'" + value.replace("'", "''") + "'"
-
-    def quoted(self, name: str) -> str:
-        """Double quotes."""
-        return '"' + name.replace('"', '""') + '"'
+        return "'" + value.replace("'", "''").replace("\0", "' || chr(0) || '") + "'"
 
     def stripped(self, cell: str) -> str:
         """Compare by bytes whatever collation the connection prefers."""
@@ -203,10 +195,6 @@ class DuckDB(Dialect):
             return f"nullif(CAST({cell} AS DOUBLE), 'nan'::DOUBLE)"
         return f"CAST({cell} AS DOUBLE)"
 
-    def is_nan(self, value: str) -> str:
-        """Its own function."""
-        return f"isnan({value})"
-
     def microseconds(self, cell: str, stored: Stored, low: int, high: int) -> str:
         """Dates and times as whole numbers; infinite ones lie beyond all others."""
         if stored.kind == "lines":
@@ -222,10 +210,7 @@ class DuckDB(Dialect):
         if stored.name.endswith("_ns"):
             fine = f"epoch_ns({cell})"
             found = f"(CASE WHEN {fine} < 0 THEN ({fine} + 1) // 1000 - 1 ELSE {fine} // 1000 END)"
-        return (
-            f"(CASE WHEN isfinite({cell}) THEN {found} WHEN {cell} > DATE '1970-01-01' THEN {high + 1} "
-            f"WHEN {cell} < DATE '1970-01-01' THEN {low - 1} END)"
-        )
+        return _or_infinite(cell, found, low, high)
 
     def key_of(self, cell: str, stored: Stored) -> str:
         """Whole numbers modulo a prime, or the first digits of a digest."""
@@ -233,10 +218,6 @@ class DuckDB(Dialect):
             return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, 0)"
         digest = f"md5(nullif(trim(CAST({cell} AS VARCHAR), {_BLANKS}), ''))"
         return f"coalesce(CAST('0x' || substr({digest}, 1, 7) AS BIGINT), 0)"
-
-    def count(self, condition: str) -> str:
-        """Count without making numbers of conditions."""
-        return f"count_if({condition})"
 
 
 @final
@@ -256,10 +237,6 @@ class PostgreSQL(Dialect):
         """With escapes said to be escapes, whatever the server thinks of backslashes."""
         escaped = value.replace("\\", "\\\\").replace("'", "''")
         return f"E'{escaped}'"
-
-    def quoted(self, name: str) -> str:
-        """Double quotes."""
-        return '"' + name.replace('"', '""') + '"'
 
     def stripped(self, cell: str) -> str:
         """Compare by bytes: other collations may fail, or take different texts for the same."""
@@ -292,10 +269,7 @@ class PostgreSQL(Dialect):
                 f" + extract(hour from {local})::bigint * 3600000000 + extract(minute from {local})::bigint * 60000000"
                 f" + extract(microseconds from {local})::bigint"
             )
-        return (
-            f"(CASE WHEN isfinite({cell}) THEN {found} WHEN {cell} > DATE '1970-01-01' THEN {high + 1} "
-            f"WHEN {cell} < DATE '1970-01-01' THEN {low - 1} END)"
-        )
+        return _or_infinite(cell, found, low, high)
 
     def whole_division(self, dividend: str, divisor: int) -> tuple[str, str]:
         """Division of whole numbers is whole here."""
@@ -318,7 +292,6 @@ class Spark(Dialect):
     """Spark, in its strict mode or not."""
 
     name = "pyspark"
-    double = "DOUBLE"
     # The time that its parser takes grows out of bounds with the depth of parentheses.
     deepest = 3
     most_layers = 40
@@ -345,10 +318,6 @@ class Spark(Dialect):
         """Numbers of every type have a float."""
         return f"CAST({cell} AS DOUBLE)"
 
-    def is_nan(self, value: str) -> str:
-        """Its own function."""
-        return f"isnan({value})"
-
     def microseconds(self, cell: str, stored: Stored, low: int, high: int) -> str:
         """Dates as days, times as microseconds; those without a zone by their parts."""
         if stored.kind == "day":
@@ -372,10 +341,6 @@ class Spark(Dialect):
         digest = f"md5(nullif({self.stripped(cell)}, X''))"
         return f"coalesce(CAST(conv(substr({digest}, 1, 7), 16, 10) AS BIGINT), 0)"
 
-    def count(self, condition: str) -> str:
-        """Count without making numbers of conditions."""
-        return f"count_if({condition})"
-
 
 _BLANKS = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
 # PostgreSQL takes \\v for the letter v.
@@ -383,9 +348,9 @@ _POSTGRESQL_BLANKS = "E'" + "".join(f"\\x{ord(blank):02x}" for blank in BLANKS) 
 _SPARK_BLANKS = f"X'{BLANKS.encode().hex()}'"
 
 
-def _around_nul(value: str) -> Sequence[str]:
-    """Cut a text at its NULs; each becomes an empty part."""
-    parts: list[str] = []
-    for place, part in enumerate(value.split("\0")):
-        parts += ([""] if place else []) + ([part] if part else [])
-    return parts
+def _or_infinite(cell: str, found: str, low: int, high: int) -> str:
+    """Print what a moment is if it is finite; infinite ones lie beyond all others."""
+    return (
+        f"(CASE WHEN isfinite({cell}) THEN {found} WHEN {cell} > DATE '1970-01-01' THEN {high + 1} "
+        f"WHEN {cell} < DATE '1970-01-01' THEN {low - 1} END)"
+    )

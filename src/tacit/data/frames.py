@@ -12,14 +12,22 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from tacit.data.stored import Stored, nearest_name
-from tacit.data.values import AnyArray
+from tacit.data.labels import one_by_one
+from tacit.data.stored import Stored, StoredKind, nearest_name
+from tacit.data.values import AnyArray, objects
 from tacit.errors import InvalidParameter
 
 Cells = Mapping[str, tuple[AnyArray, Stored]]
 """The cells of each column, and what they are stored as."""
 
 _UNTYPED = Stored("cells")
+_ARRAY_KINDS: Mapping[str, StoredKind] = {
+    "b": "truth", "i": "whole", "u": "whole", "f": "real", "U": "text", "T": "text", "M": "moment", "O": "cells",
+}  # fmt: skip
+_KINDS: Mapping[str, StoredKind] = {
+    "Boolean": "truth", "String": "text", "Decimal": "decimal", "Categorical": "cells", "Enum": "cells",
+    "Object": "cells", "Unknown": "cells",
+}  # fmt: skip
 _WIDE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 
@@ -81,7 +89,7 @@ def _from_records(table: Sequence[Any], order: Sequence[str], wanted: Sequence[s
         raise InvalidParameter("a list of records has no stored types. Pass a dict of columns or a data frame.")
     names = _names(wanted, order)
     places = {name: order.index(name) if name in order else -1 for name in names}
-    return {name: (_objects([_cell(record, name, places[name]) for record in table]), _UNTYPED) for name in names}
+    return {name: (objects([_cell(record, name, places[name]) for record in table]), _UNTYPED) for name in names}
 
 
 def _cell(record: object, name: str, place: int) -> object:
@@ -133,39 +141,24 @@ def _from_series(series: Any) -> tuple[AnyArray, Stored]:
     if kind.is_integer():
         plain = name in _WIDE and series.null_count() == 0
         return (_cells(series.to_numpy()) if plain else _listed(series)), Stored("whole", name)
-    stored = {"Boolean": "truth", "String": "text"}.get(name)
-    if stored is not None:
-        return _listed(series), Stored(stored, name)  # type: ignore[arg-type]
     if name == "Date" or name.startswith("Datetime"):
         return _moments(series), Stored("day" if name == "Date" else "moment", name)
-    if name.startswith("Decimal"):
-        return _listed(series), Stored("decimal", name)
-    if name.startswith(("Categorical", "Enum")):
-        return _listed(series), Stored("cells", name)
-    return _listed(series), Stored("cells" if name in ("Object", "Unknown") else "other", name)
+    return _listed(series), Stored(_KINDS.get(name.split("(")[0], "other"), name)
 
 
 def _moments(series: Any) -> AnyArray:
     """Read moments as numpy has them, in UTC where they have a zone: not every one has a Python object."""
     zoned = getattr(series.dtype, "time_zone", None)
     values = (series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series).to_numpy()
-    return _cells(values) if values.dtype.kind == "M" else _objects(list(values))
+    return _cells(values) if values.dtype.kind == "M" else objects(list(values))
 
 
 def _listed(series: Any) -> AnyArray:
     """Read a column as Python objects; a cell that has none, such as a text that is not UTF-8, is missing."""
     try:
-        return _objects(series.to_list())
+        return objects(series.to_list())
     except Exception:
-        return _objects([_one(series, place) for place in range(len(series))])
-
-
-def _one(series: Any, place: int) -> object:
-    try:
-        cell: object = series[place]
-        return cell
-    except Exception:
-        return None
+        return objects(list(one_by_one(series)))
 
 
 def _column(column: object) -> tuple[AnyArray, Stored]:
@@ -173,12 +166,12 @@ def _column(column: object) -> tuple[AnyArray, Stored]:
     if getattr(column, "ndim", 1) != 1 or not isinstance(column, Iterable) or isinstance(column, str | bytes):
         raise InvalidParameter(f"a column must be a list or a 1-D array, got {type(column).__name__}.")
     if isinstance(column, np.ma.MaskedArray):
-        return _objects(column.tolist()), _UNTYPED
+        return objects(column.tolist()), _UNTYPED
     if isinstance(column, np.ndarray):
         return _cells(column), _array_type(column.dtype)
     if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
         return _series(column)
-    return _objects(list(column)), _UNTYPED
+    return objects(list(column)), _UNTYPED
 
 
 def _series(column: Any) -> tuple[AnyArray, Stored]:
@@ -187,31 +180,18 @@ def _series(column: Any) -> tuple[AnyArray, Stored]:
     try:
         return _from_series(nw.from_native(column, series_only=True))
     except TypeError:
-        return _objects(list(column)), _UNTYPED
+        return objects(list(column)), _UNTYPED
 
 
 def _array_type(kind: "np.dtype[Any]") -> Stored:
-    kinds: dict[str, Any] = {
-        "b": "truth",
-        "i": "whole",
-        "u": "whole",
-        "f": "real",
-        "U": "text",
-        "T": "text",
-        "M": "moment",
-    }
-    return Stored(kinds.get(kind.kind, "cells" if kind.kind == "O" else "other"), str(kind))
+    return Stored(_ARRAY_KINDS.get(kind.kind, "other"), str(kind))
 
 
 def _cells(column: AnyArray) -> AnyArray:
     """Return a copy of a column: as numbers or moments if it is typed so, else as objects."""
     if column.dtype.kind in "biufM" and column.dtype.itemsize <= 8:
         return np.array(column, copy=True, subok=False)
-    return _objects(list(column.tolist() if column.dtype.kind in "UT" else column))
-
-
-def _objects(cells: Sequence[object]) -> AnyArray:
-    return np.fromiter(cells, dtype=object, count=len(cells))
+    return objects(list(column.tolist() if column.dtype.kind in "UT" else column))
 
 
 def _refuse_absent(wanted: Sequence[str] | None, present: Iterable[object]) -> None:

@@ -19,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.values import as_float, objects
 from tacit.errors import InvalidParameter
 
 Label = str | bool | int | float | Fraction | Decimal
@@ -46,7 +47,7 @@ def label(cell: object) -> Label | None:
         return bool(cell)
     if issubclass(kind, np.integer | np.floating) and not issubclass(kind, np.timedelta64):
         return _exact(cast("np.integer[Any] | np.floating[Any]", cell))
-    if kind is Fraction or (kind is Decimal and cast(Decimal, cell).is_finite()):
+    if kind is Fraction or (kind is Decimal and not cast(Decimal, cell).is_nan()):
         return cast(Label, cell)
     return None
 
@@ -95,14 +96,6 @@ def _held(kind: np.dtype[Any], name: Any) -> np.generic | None:
     return same if same.item() == name else None
 
 
-def numbers_of(values: object) -> NDArray[np.float64]:
-    """Return each cell as a float: NaN where it is no number, infinite where a float cannot hold it."""
-    cells = column(values)
-    if cells.dtype.kind in "biuf":
-        return cells.astype(np.float64)
-    return np.fromiter(map(_number, cells.tolist()), np.float64, len(cells))
-
-
 def checked_classes(classes: object, *, least: int = 2) -> NDArray[Any]:
     """Return declared classes, sorted, if they are texts or numbers that nobody can mistake for one another."""
     if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
@@ -114,7 +107,7 @@ def checked_classes(classes: object, *, least: int = 2) -> NDArray[Any]:
             f"classes must list at least {'two' if least == 2 else least} different labels, got {len(names)}."
         )
     texts = all(isinstance(name, str) for name in names)
-    if not texts and not all(isinstance(name, int | float) and math.isfinite(_number(name)) for name in names):
+    if not texts and not all(isinstance(name, int | float) and math.isfinite(as_float(name)) for name in names):
         raise InvalidParameter(
             "classes must be all texts or all finite numbers, got something else or a mixture. Spell them as they "
             "occur among the labels."
@@ -146,17 +139,17 @@ def column(values: object) -> NDArray[Any]:
         if array.ndim != 1:
             raise InvalidParameter(f"labels must be one column, got {array.ndim} dimensions.")
         plain = array.dtype.kind in "biUO" or (array.dtype.kind in "uf" and array.dtype.itemsize <= 8)
-        return array if plain else _objects(list(array))
+        return array if plain else objects(list(array))
     if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes | Set) or not hasattr(values, "__len__"):
         raise InvalidParameter(f"labels must be one column, got {type(values).__name__}.")
     if isinstance(values, list | tuple):
-        return _objects(values)
+        return objects(values)
     holder = getattr(values, "array", values)
     if hasattr(holder, "categories") and hasattr(holder, "codes"):
         # With a missing value among them, whole numbers would come out of pandas as floats.
         levels = [*column(holder.categories).tolist(), None]
-        return _objects([levels[code] for code in np.asarray(holder.codes).tolist()])
-    return _objects(_read(holder))
+        return objects([levels[code] for code in np.asarray(holder.codes).tolist()])
+    return objects(_read(holder))
 
 
 def _listed(classes: Iterable[Any]) -> list[Any]:
@@ -181,17 +174,6 @@ def _exact(number: "np.integer[Any] | np.floating[Any]") -> Label | None:
     return Fraction(*number.as_integer_ratio())
 
 
-def _number(cell: object) -> float:
-    """Read one cell as a number."""
-    value = label(cell)
-    if value is None or isinstance(value, str):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 def _masked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
     """Return the cells of a masked array, with None for those that are masked."""
     cells = column(np.ma.getdata(values)).astype(object)
@@ -210,17 +192,14 @@ def _read(values: Any) -> list[object]:
     try:
         return list(whole())
     except Exception:  # a date out of Python's range, an undecodable text: the other cells are read none the less
-        return list(_one_by_one(values))
+        return list(one_by_one(values))
 
 
-def _one_by_one(values: Any) -> Iterator[object]:
+def one_by_one(values: Any) -> Iterator[object]:
+    """Yield the cells of a series, None for one that cannot be read."""
     for index in range(len(values)):
         try:
             cell = values[index]
             yield cell.as_py() if hasattr(cell, "as_py") else cell
         except Exception:
             yield None
-
-
-def _objects(cells: Sequence[object]) -> NDArray[Any]:
-    return np.fromiter(cells, dtype=object, count=len(cells))

@@ -23,10 +23,12 @@ Level = str | int | float
 class Levelled(Column):
     """A column with finitely many declared levels."""
 
+    levels: Sequence[Level]
+
     @property
-    @abstractmethod
     def spellings(self) -> tuple[tuple[str, ...], ...]:
-        """The texts that stand for each level, the first of which names it."""
+        """The texts that stand for each level, the first of which names it: by default, each level as itself."""
+        return tuple((str(level),) for level in self.levels)
 
     @property
     @abstractmethod
@@ -81,11 +83,6 @@ class Category(Levelled):
         object.__setattr__(self, "other", _member("other", self.other, self.classes))
 
     @property
-    def spellings(self) -> tuple[tuple[str, ...], ...]:
-        """Each level as itself."""
-        return tuple((str(level),) for level in self.levels)
-
-    @property
     def unknown(self) -> int:
         """The index of `other`, or -1."""
         return _index(self.other, self.classes)
@@ -116,11 +113,6 @@ class Ordinal(Levelled):
         object.__setattr__(self, "missing", _member("missing", self.missing, self.classes))
 
     @property
-    def spellings(self) -> tuple[tuple[str, ...], ...]:
-        """Each level as itself."""
-        return tuple((str(level),) for level in self.levels)
-
-    @property
     def unknown(self) -> int:
         """The index of `missing`, or -1."""
         return _index(self.missing, self.classes)
@@ -128,10 +120,6 @@ class Ordinal(Levelled):
     def codes(self) -> Floats:
         """Space the levels evenly."""
         return np.linspace(-1.0, 1.0, len(self.levels))[:, None]
-
-    def outputs(self, name: str) -> tuple[str, ...]:
-        """Name the one output as the column."""
-        return (name,)
 
 
 @final

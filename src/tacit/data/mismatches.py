@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
@@ -14,6 +13,7 @@ from tacit.data.records import Records
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.deferred import Deferred
+from tacit.numerics.arrays import Floats
 from tacit.release import Release, release
 
 _MUCH = 0.05
@@ -40,7 +40,7 @@ class Mismatches:
     columns: tuple[Mismatch, ...]
     noise_error: float
     confidence: float
-    release: Release[NDArray[np.float64]]
+    release: Release[Floats]
 
     def __getitem__(self, name: str) -> Mismatch:
         """Return one column's."""
@@ -96,8 +96,7 @@ def mismatches(
         else Gaussian.for_budget(budget, math.sqrt(2.0 * len(names)), shape)
     )
 
-    def counted() -> NDArray[np.float64]:
-        failure = ""
+    def counted() -> Floats:
         try:
             return records.table.mismatches(records.part, records.key)[places]
         except Exception as error:

@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, final
 
 from tacit.accounting.ledger import Ledger
-from tacit.data.columns import Column, Ignored, Key
+from tacit.data.columns import Column, Key, Uncoded
 from tacit.data.parts import Fixed, Slice
 from tacit.data.schema import Schema
+from tacit.data.sources.memory import HeldTable
+from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
 from tacit.data.values import KEYS
 from tacit.errors import InvalidParameter
@@ -72,7 +74,7 @@ class Records:
         if key is not None and key not in keys:
             raise InvalidParameter(f"key must name a column that the schema declares as a Key ({keys!r}), got {key!r}.")
         self._schema, self._key, self._name = schema, key, name
-        self._table = opened(source, schema, name)
+        self._table = open_table(source, schema, name)
         self._share: _Share | None = None
         self._size: int | None = None
 
@@ -115,7 +117,7 @@ class Records:
     @property
     def columns(self) -> Mapping[str, Column]:
         """The declared columns that can be asked about: neither ignored nor keys."""
-        return {name: column for name, column in self._schema.columns.items() if not isinstance(column, Ignored | Key)}
+        return {name: column for name, column in self._schema.columns.items() if not isinstance(column, Uncoded)}
 
     def split(self, *shares: float, by: Fixed = "index", names: Sequence[str] | None = None) -> "tuple[Records, ...]":
         """Cut the records into parts, fixed by their place or by the key; the default is 0.8 and 0.2.
@@ -145,7 +147,7 @@ class Records:
         ends = [0, *(round(KEYS * sum(cut[: place + 1])) for place in range(len(cut) - 1)), KEYS]
         title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {_digest(self._table.identity)}"
         parts = tuple(
-            self._as(_Share(label, Slice(by, low, high), labels, title))
+            self._with(_share=_Share(label, Slice(by, low, high), labels, title))
             for label, low, high in zip(labels, ends, ends[1:], strict=False)
         )
         if any(part.n == 0 for part in parts):
@@ -172,13 +174,9 @@ class Records:
 
         Who pays for what is asked about them is said by `account` of these records, not of those.
         """
-        from tacit.data.sources.held import HeldTable
-
         if self._table.ordered:
             return self
-        held = object.__new__(Records)
-        held.__dict__.update(vars(self) | {"_table": HeldTable(self), "_share": None, "_size": None})
-        return held
+        return self._with(_table=HeldTable(self), _share=None)
 
     def mismatches(
         self, *, epsilon: float, delta: float = 0.0, ledger: Ledger | None = None, random_state: object = None
@@ -193,21 +191,14 @@ class Records:
 
         return mismatches(self, epsilon=epsilon, delta=delta, ledger=ledger, random_state=random_state)
 
-    def _as(self, share: _Share) -> Self:
-        part = object.__new__(type(self))
-        part.__dict__.update(vars(self) | {"_share": share, "_size": None})
-        return part
+    def _with(self, **changes: object) -> "Records":
+        other = object.__new__(Records)
+        other.__dict__.update(vars(self) | {"_size": None} | changes)
+        return other
 
     def __repr__(self) -> str:
         where = "" if self._share is None else f", part={self._share.name!r}"
         return f"Records(n={self.n}, columns={len(self.columns)}{where})"
-
-
-def opened(source: Any, schema: Schema, name: str | None) -> Table:
-    """Open a source; see `Records` for what it may be."""
-    from tacit.data.sources.opening import open_table
-
-    return open_table(source, schema, name)
 
 
 def _default_names(count: int) -> tuple[str, ...]:

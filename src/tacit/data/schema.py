@@ -9,7 +9,7 @@ from typing import Self, final
 import numpy as np
 
 from tacit.data import toml
-from tacit.data.columns import Column, Ignored, Key
+from tacit.data.columns import Column, Uncoded
 from tacit.data.frames import read_columns
 from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
@@ -43,7 +43,7 @@ class Schema:
                     "a Schema maps names to Number, Category, Ordinal, Flag, Moment, Key or Ignored, got "
                     f"{name!r}: {column!r}."
                 )
-        if target is not None and (target not in columns or isinstance(columns[target], Ignored | Key)):
+        if target is not None and (target not in columns or isinstance(columns[target], Uncoded)):
             raise InvalidParameter(
                 f"target must name a declared column that is not ignored, got {target!r}. "
                 "Declare its classes as a Category or Flag, or its range as a Number."
@@ -54,7 +54,12 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a schema from a TOML file."""
-        return cls.from_toml(_read(Path(path)))
+        try:
+            return cls.from_toml(Path(path).read_text("utf-8"))
+        except (OSError, UnicodeDecodeError):
+            raise InvalidParameter(
+                f"there is no schema that can be read at {str(path)!r}. Schema.draft(source) begins one."
+            ) from None
 
     @classmethod
     def from_toml(cls, document: str) -> Self:
@@ -91,7 +96,7 @@ class Schema:
     def features(self) -> tuple[str, ...]:
         """The inputs that are coded: neither ignored nor keys."""
         columns = self.columns
-        return tuple(name for name in self.inputs if not isinstance(columns[name], Ignored | Key))
+        return tuple(name for name in self.inputs if not isinstance(columns[name], Uncoded))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -122,16 +127,3 @@ class Schema:
                 "rule that is part of how the table is defined."
             )
         return labels
-
-
-def _read(path: Path) -> str:
-    found: str | None = None
-    try:
-        found = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        found = None
-    if found is None:
-        raise InvalidParameter(
-            f"there is no schema that can be read at {str(path)!r}. Schema.draft(source) begins one."
-        )
-    return found

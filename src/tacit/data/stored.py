@@ -15,10 +15,22 @@ from tacit.errors import InvalidParameter
 StoredKind = Literal["truth", "whole", "real", "decimal", "text", "day", "moment", "cells", "lines", "other"]
 
 _UNTYPED: tuple[StoredKind, ...] = ("cells", "lines")
-_NUMBERS: tuple[StoredKind, ...] = ("whole", "real", "decimal", *_UNTYPED)
-_LEVELS: tuple[StoredKind, ...] = ("text", "whole", "truth", *_UNTYPED)
-_MOMENTS: tuple[StoredKind, ...] = ("day", "moment", *_UNTYPED)
-_KEYS: tuple[StoredKind, ...] = ("whole", "text", *_UNTYPED)
+_ACCEPTED: Mapping[type, tuple[tuple[StoredKind, ...], str]] = {
+    Number: (
+        ("whole", "real", "decimal", *_UNTYPED),
+        "Declare levels for text (Category), ends for dates (Moment), words for truth values (Flag).",
+    ),
+    Levelled: (
+        ("text", "whole", "truth", *_UNTYPED),
+        "Declare bounds for numbers (Number), or convert the column to whole numbers or text.",
+    ),
+    Moment: (
+        ("day", "moment", *_UNTYPED),
+        "A Moment needs dates or times: convert the column, or declare it as what it is stored as.",
+    ),
+    Key: (("whole", "text", *_UNTYPED), "A Key needs whole numbers or text."),
+}
+"""Which stored kinds a declaration can be about, and what to do about another."""
 
 _WORDS: Mapping[StoredKind, str] = {
     "truth": "truth values",
@@ -61,7 +73,7 @@ def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) 
                 + (f"; did you mean {near!r}? " if near else ". ")
                 + "Declare the columns by the names that the table gives them, or leave this one out."
             )
-        wanted, advice = _accepted(column)
+        wanted, advice = next(accepted for kind, accepted in _ACCEPTED.items() if isinstance(column, kind))
         if stored[name].kind not in wanted:
             raise InvalidParameter(
                 f"column {name!r} is declared as {_article(type(column).__name__)}, but stored as "
@@ -76,19 +88,6 @@ def nearest_name(name: str, names: Mapping[str, object]) -> str | None:
     folded = {each.strip().casefold(): each for each in names}
     close = get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
     return folded[close[0]] if close else None
-
-
-def _accepted(column: Column) -> tuple[tuple[StoredKind, ...], str]:
-    """Return which stored kinds a declaration can be about, and what to do about another."""
-    if isinstance(column, Number):
-        return _NUMBERS, "Declare levels for text (Category), ends for dates (Moment), words for truth values (Flag)."
-    if isinstance(column, Levelled):
-        return _LEVELS, "Declare bounds for numbers (Number), or convert the column to whole numbers or text."
-    if isinstance(column, Moment):
-        return _MOMENTS, "A Moment needs dates or times: convert the column, or declare it as what it is stored as."
-    if isinstance(column, Key):
-        return _KEYS, "A Key needs whole numbers or text."
-    return (), "Declare it as a Number, Category, Ordinal, Flag, Moment, Key or Ignored."
 
 
 def _article(word: str) -> str:

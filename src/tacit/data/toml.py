@@ -40,9 +40,7 @@ def parse(document: str) -> tuple[dict[str, Column], str | None]:
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(f"a schema must be valid TOML: {error}.") from None
     except RecursionError:
-        declared = None
-    if declared is None:
-        raise InvalidParameter("a schema must be valid TOML, got tables or lists nested too deeply.")
+        raise InvalidParameter("a schema must be valid TOML, got tables or lists nested too deeply.") from None
     unknown = sorted(declared.keys() - {"target", "columns"})
     columns, target = declared.get("columns"), declared.get("target")
     if unknown or not isinstance(columns, dict) or not isinstance(target, str | None):

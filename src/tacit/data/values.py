@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -35,18 +36,23 @@ MISSING_MOMENT = np.iinfo(np.int64).min
 KEYS = 2**31 - 1
 """Keys become whole numbers below this prime."""
 
-_EPOCH = datetime.datetime(1970, 1, 1)
+EPOCH = datetime.datetime(1970, 1, 1)
 _NUMBER, _MOMENT = re.compile(NUMBER_PATTERN), re.compile(MOMENT_PATTERN)
-_UNITS = {"D": (DAY, 1), "h": (3_600_000_000, 1), "m": (60_000_000, 1), "s": (1_000_000, 1), "ms": (1000, 1)}
+_UNITS = {"D": DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000}
 _FINER = {"us": 1, "ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
-def numbers(values: AnyArray) -> Floats:
-    """Read every cell as a number: NaN when it is missing or none, infinite when a float cannot hold it."""
+def numbers(values: AnyArray, *, texts: bool = True) -> Floats:
+    """Read every cell as a number: NaN when it is missing or none, infinite when a float cannot hold it.
+
+    One odd cell makes a whole column text in some readers of files, so a text that spells a number is one; among labels
+    (`texts=False`) it is not, since 1 and "1" may be two classes.
+    """
     if values.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
             return np.asarray(values, dtype=np.float64)
-    return np.fromiter(map(_number, _cells(values)), dtype=np.float64, count=len(values))
+    found = (_number(cell, texts) for cell in _cells(values))
+    return np.fromiter(found, dtype=np.float64, count=len(values))
 
 
 def texts(values: AnyArray) -> list[str | None]:
@@ -68,7 +74,7 @@ def text(value: object) -> str | None:
     if isinstance(value, int):
         return _digits(value)
     if isinstance(value, Decimal | Fraction):
-        value = _as_float(value)
+        value = as_float(value)
     if isinstance(value, float) and math.isfinite(value):
         return _digits(int(value)) if value.is_integer() else repr(value)
     return None
@@ -93,6 +99,11 @@ def keys(values: AnyArray) -> npt.NDArray[np.int64]:
     return np.fromiter(map(_key, _cells(values)), dtype=np.int64, count=len(values))
 
 
+def objects(cells: Sequence[object]) -> AnyArray:
+    """Return an array of objects, none of which is read in the light of another."""
+    return np.fromiter(cells, dtype=object, count=len(cells))
+
+
 def _cells(values: AnyArray) -> list[object]:
     """Return cells as Python objects, each what it is by itself."""
     cells: list[object] = values.tolist() if values.dtype.kind != "O" else list(values)
@@ -104,9 +115,8 @@ def _plain(value: object) -> object:
 
     A subclass may answer to anything in its own way, or fail: what counts is what the plain type makes of it.
     """
-    for kind in (bool, int, float, str, datetime.datetime, datetime.date, Decimal, Fraction):
-        if type(value) is kind:
-            return value
+    if type(value) in (bool, int, float, str, datetime.datetime, datetime.date, Decimal, Fraction):
+        return value
     try:
         if isinstance(value, np.generic):
             return value.item() if value.dtype.kind in "biufU" and value.dtype.itemsize <= 8 else _odd(value)
@@ -117,7 +127,7 @@ def _plain(value: object) -> object:
         if isinstance(value, float):
             return float.__float__(value)
         if isinstance(value, datetime.datetime):
-            return value if _is_pandas(value) else None
+            return value if type(value).__module__.startswith("pandas.") else None
     except Exception:
         return None
     return None
@@ -132,22 +142,17 @@ def _odd(value: "np.generic") -> object:
     return value if isinstance(value, np.datetime64) else None
 
 
-def _is_pandas(value: object) -> bool:
-    return type(value).__module__.startswith("pandas.")
-
-
-def _number(value: object) -> float:
+def _number(value: object, texts: bool) -> float:
     """Read one cell as a number; NaN when it is none."""
     value = _plain(value)
-    if isinstance(value, str):
+    if texts and isinstance(value, str):
         stripped = value.strip(BLANKS)
         return float(stripped) if _NUMBER.fullmatch(stripped) else math.nan
-    if isinstance(value, bool | int | float | Decimal | Fraction):
-        return _as_float(value)
-    return math.nan
+    return as_float(value) if isinstance(value, bool | int | float | Decimal | Fraction) else math.nan
 
 
-def _as_float(value: "float | Decimal | Fraction") -> float:
+def as_float(value: "float | Decimal | Fraction") -> float:
+    """Return the nearest float: infinite beyond all of them, NaN if it is no number."""
     try:
         return float(value)
     except OverflowError:
@@ -169,12 +174,10 @@ def _moment(value: object) -> int:
         if isinstance(value, np.datetime64):
             return int(_from_datetimes(np.array([value]))[0])
         if isinstance(value, datetime.datetime):
-            if value.tzinfo is not None:
-                value = value.astimezone(datetime.UTC).replace(tzinfo=None)
             # pandas' NaT is a datetime too, whose days are NaN.
-            return int(_microseconds(value - _EPOCH))
+            return int(microseconds(value))
         if isinstance(value, datetime.date):
-            return (value - _EPOCH.date()).days * DAY
+            return (value - EPOCH.date()).days * DAY
     except Exception:
         # A zone of somebody's own may fail, and a moment at the end of time may have no UTC.
         return int(MISSING_MOMENT)
@@ -188,7 +191,11 @@ def _read_moment(cell: str) -> datetime.datetime | None:
         return None
 
 
-def _microseconds(distance: datetime.timedelta) -> int:
+def microseconds(moment: datetime.datetime) -> int:
+    """Return the whole microseconds since 1970 began, in UTC if the moment has a zone."""
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    distance = moment - EPOCH
     return (distance.days * 86_400 + distance.seconds) * 1_000_000 + distance.microseconds
 
 
@@ -200,9 +207,8 @@ def _from_datetimes(values: AnyArray) -> npt.NDArray[np.int64]:
     if unit in _FINER and count == 1:
         found = np.floor_divide(raw, _FINER[unit])
     elif unit in _UNITS and count == 1:
-        factor, _ = _UNITS[unit]
-        reach = np.iinfo(np.int64).max // factor
-        found = np.clip(raw, -reach, reach) * factor
+        reach = np.iinfo(np.int64).max // _UNITS[unit]
+        found = np.clip(raw, -reach, reach) * _UNITS[unit]
     else:
         return np.full(len(values), MISSING_MOMENT)
     return np.where(gone, MISSING_MOMENT, found)

@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from tacit.data.labels import column, numbers_of
+from tacit.data.labels import column
+from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -55,7 +56,7 @@ def validated(estimator: BaseEstimator, X: Any, *, y: Any = _ABSENT, y_numeric: 
 
 def numeric_targets(values: object) -> Floats:
     """Return each target as a float, read by itself; text, NaN and infinity are refused without being quoted."""
-    targets = numbers_of(values)
+    targets = numbers(column(values), texts=False)
     if not np.all(np.isfinite(targets)):
         raise InvalidParameter("the targets of a regression must be numbers, finite ones; got text, NaN or infinity.")
     return targets

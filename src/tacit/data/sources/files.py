@@ -9,6 +9,7 @@ import csv
 import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -64,19 +65,12 @@ class FileTable(SQLTable):
         return f"the files cannot be read ({failure}).{where} What is there is not shown, as it may be a record."
 
 
-def is_file_name(name: str) -> bool:
-    """Whether a text names files rather than a database."""
-    return "://" not in name
-
-
 def listed(path: Path) -> tuple[Path, ...]:
     """List the files at a path, each once."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and _kind(file) is not None)
-        visible = [
-            file for file in files if not any(part.startswith((".", "_")) for part in file.parts[len(path.parts) :])
-        ]
-        found = tuple(visible)
+        hidden = [any(part.startswith((".", "_")) for part in file.parts[len(path.parts) :]) for file in files]
+        found = tuple(file for file, hides in zip(files, hidden, strict=True) if not hides)
     else:
         found = (path,) if path.is_file() else ()
     if not found:
@@ -188,13 +182,11 @@ def _check_alike(files: Sequence[Path]) -> None:
 def _header(file: Path) -> list[str]:
     """Return the names in the first line of a CSV file."""
     names: list[str] | None = None
-    try:
-        with _text(file, "utf-8-sig", "surrogateescape") as lines:
-            names = next(csv.reader(lines, delimiter=_LINES[str(_kind(file))]), [])
-            "".join(names).encode()
-    except (OSError, ValueError, csv.Error, EOFError):
-        names = None
-        # The refusal is raised below, without a context that could quote a line.
+    # The refusal is raised below, without a context that could quote a line.
+    with suppress(OSError, ValueError, csv.Error, EOFError), _text(file, "utf-8-sig", "surrogateescape") as lines:
+        read = next(csv.reader(lines, delimiter=_LINES[str(_kind(file))]), [])
+        "".join(read).encode()
+        names = read
     if names is None:
         raise InvalidParameter(f"the first line of {str(file)!r} cannot be read as text.")
     if not names or not all(names):

@@ -1,7 +1,9 @@
 """Records that stay where they are: tables of PostgreSQL, of an Ibis connection, of Spark."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, final
 
 from tacit.data.columns import Column
@@ -26,7 +28,18 @@ _SPARK: Mapping[str, StoredKind] = {
 
 
 class _Live(SQLTable):
-    """A connection of somebody's own: it stays in the process that made it."""
+    """A table of somebody's own connection: it stays in the process that made it."""
+
+    def __init__(self, connection: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
+        self._hold(connection)
+        self._turn = threading.Lock()
+        self.relation = f"({sql}) AS records"
+        self._prepare(_described(self.types, connection, self.relation), columns, name or unique_name())
+
+    @staticmethod
+    @abstractmethod
+    def types(connection: Any, relation: str) -> Mapping[str, Stored]:
+        """Return the stored types of a relation; no record is read."""
 
     def _connect(self) -> Any:
         raise InvalidParameter(
@@ -44,12 +57,7 @@ class DuckDBTable(_Live):
     """A table of an Ibis connection to DuckDB."""
 
     dialect = DuckDB()
-
-    def __init__(self, connection: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
-        self._hold(connection)
-        self._turn = threading.Lock()
-        self.relation = f"({sql}) AS records"
-        self._prepare(_described(lambda: stored_types(connection, self.relation)), columns, name or unique_name())
+    types = staticmethod(stored_types)
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         # Not a cursor of one's own: temporary tables, which Ibis makes of files, are in the connection alone.
@@ -78,7 +86,6 @@ class PostgreSQLTable(SQLTable):
     def _connect(self) -> Any:
         import sqlalchemy as sa
 
-        failure = ""
         try:
             url = sa.make_url(self._address)
             driver = url if "+" in url.drivername else url.set(drivername="postgresql+psycopg")
@@ -103,11 +110,10 @@ class PostgreSQLView(_Live):
 
     dialect = PostgreSQL()
 
-    def __init__(self, connection: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
-        self._hold(connection)
-        self.relation = f"({sql}) AS records"
-        stored = _described(lambda: _postgresql_types(connection, self.relation))
-        self._prepare(stored, columns, name or unique_name())
+    @staticmethod
+    def types(connection: Any, relation: str) -> Mapping[str, Stored]:
+        """Ask for no rows of it."""
+        return _postgresql_types(connection, relation)
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         return _postgresql_rows(connection, sql)
@@ -122,28 +128,25 @@ class SparkTable(_Live):
 
     dialect = Spark()
 
-    def __init__(self, session: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
-        self._hold(session)
-        self.relation = f"({sql}) AS records"
-        self._prepare(_described(lambda: _spark_types(session, sql)), columns, name or unique_name())
+    @staticmethod
+    def types(connection: Any, relation: str) -> Mapping[str, Stored]:
+        """Ask the session's catalogue."""
+        fields = connection.sql(f"SELECT * FROM {relation}").schema.fields
+        return _different([(field.name, _spark_type(field.dataType.simpleString())) for field in fields])
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.sql(sql).collect()]
 
     def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-        return _in_blocks(connection.sql(sql).toLocalIterator())
+        rows = connection.sql(sql).toLocalIterator()
+        while some := list(islice(rows, BLOCK)):
+            yield list(zip(*some, strict=True))
 
 
-def from_ibis(table: Any, columns: Mapping[str, Column], name: str | None) -> SQLTable:
-    """Open a table of an Ibis connection to DuckDB, PostgreSQL or Spark."""
-    kind, connection, sql = _behind_ibis(table)
-    opened: SQLTable = kind(connection, sql, columns, name)
-    return opened
-
-
-def from_spark(frame: Any, columns: Mapping[str, Column], name: str | None) -> SparkTable:
-    """Open a Spark data frame."""
-    return SparkTable(frame.sparkSession, _viewed(frame), columns, name)
+def open_live(source: Any, columns: Mapping[str, Column], name: str | None) -> SQLTable:
+    """Open a Spark data frame, or a table of an Ibis connection to DuckDB, PostgreSQL or Spark."""
+    kind, connection, sql = _behind(source)
+    return kind(connection, sql, columns, name)
 
 
 def described(source: Any) -> Mapping[str, Stored]:
@@ -152,21 +155,20 @@ def described(source: Any) -> Mapping[str, Stored]:
         table = object.__new__(PostgreSQLTable)
         table._locate(*source)
         return _described(table._types)
+    kind, connection, sql = _behind(source)
+    return _described(kind.types, connection, f"({sql}) AS records")
+
+
+def _behind(source: Any) -> tuple[type[_Live], Any, str]:
+    """Return which kind of table a source is, its connection, and its SQL."""
     if type(source).__module__.startswith("pyspark."):
-        return _described(lambda: _spark_types(source.sparkSession, _viewed(source)))
-    kind, connection, sql = _behind_ibis(source)
-    relation = f"({sql}) AS records"
-    if kind is SparkTable:
-        return _described(lambda: _spark_types(connection, sql))
-    return _described(lambda: (stored_types if kind is DuckDBTable else _postgresql_types)(connection, relation))
-
-
-def _behind_ibis(table: Any) -> tuple[Any, Any, str]:
-    """Return which kind of table an Ibis table is, its connection, and its SQL."""
+        view = f"tacit_records_{unique_name()}"
+        source.createOrReplaceTempView(view)
+        return SparkTable, source.sparkSession, f"SELECT * FROM {view}"
     import ibis
 
-    backend = table.get_backend()
-    sql = str(ibis.to_sql(table, pretty=False)).rstrip().rstrip(";")
+    backend = source.get_backend()
+    sql = str(ibis.to_sql(source, pretty=False)).rstrip().rstrip(";")
     match backend.name:
         case "duckdb":
             return DuckDBTable, backend.con, sql
@@ -177,17 +179,9 @@ def _behind_ibis(table: Any) -> tuple[Any, Any, str]:
     raise InvalidParameter(f"records are read from DuckDB, PostgreSQL and Spark, got a table of {backend.name}.")
 
 
-def _viewed(frame: Any) -> str:
-    view = f"tacit_records_{unique_name()}"
-    frame.createOrReplaceTempView(view)
-    return f"SELECT * FROM {view}"
-
-
-def _described(types: Any) -> Mapping[str, Stored]:
-    failure = ""
+def _described(types: Callable[..., Mapping[str, Stored]], *where: Any) -> Mapping[str, Stored]:
     try:
-        found: Mapping[str, Stored] = types()
-        return found
+        return types(*where)
     except InvalidParameter:
         raise
     except Exception as error:
@@ -195,13 +189,18 @@ def _described(types: Any) -> Mapping[str, Stored]:
     raise InvalidParameter(f"there is no such table, or it cannot be described ({failure}).")
 
 
+def _different(described: Sequence[tuple[str, Stored]]) -> Mapping[str, Stored]:
+    found = dict(described)
+    if len(found) != len(described):
+        raise InvalidParameter("the table has two columns of the same name. Rename one.")
+    return found
+
+
 def _postgresql_types(connection: Any, relation: str) -> Mapping[str, Stored]:
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
-        described = [(str(column.name), column.type_code) for column in cursor.description]
-    if len({name for name, _ in described}) != len(described):
-        raise InvalidParameter("the table has two columns of the same name. Rename one.")
-    return {name: Stored(*_POSTGRESQL.get(code, ("other", ""))) for name, code in described}
+        columns = [(str(column.name), column.type_code) for column in cursor.description]
+    return _different([(name, Stored(*_POSTGRESQL.get(code, ("other", "")))) for name, code in columns])
 
 
 def _postgresql_rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
@@ -218,25 +217,7 @@ def _postgresql_blocks(connection: Any, sql: str) -> Iterator[Sequence[Any]]:
             yield list(zip(*rows, strict=True))
 
 
-def _spark_types(session: Any, sql: str) -> Mapping[str, Stored]:
-    fields = session.sql(sql).schema.fields
-    if len({field.name for field in fields}) != len(fields):
-        raise InvalidParameter("the table has two columns of the same name. Rename one.")
-    return {field.name: _spark_type(field.dataType.simpleString()) for field in fields}
-
-
 def _spark_type(name: str) -> Stored:
     if name.startswith("decimal"):
         return Stored("decimal", name)
     return Stored(_SPARK.get(name.split(" ")[0], "other"), name)
-
-
-def _in_blocks(rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
-    waiting: list[Any] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == BLOCK:
-            yield list(zip(*waiting, strict=True))
-            waiting = []
-    if waiting:
-        yield list(zip(*waiting, strict=True))

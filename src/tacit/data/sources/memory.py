@@ -1,16 +1,23 @@
-"""Records in memory: every declared column cleaned when the table is opened, and nothing else kept."""
+"""Records in memory: every declared column cleaned when the table is opened, and nothing else kept.
+
+Or, for whoever needs records twice in the same order, as one reading found them.
+"""
 
 from collections.abc import Iterator, Mapping
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from tacit.data.columns import Column, Ignored
+from tacit.data.columns import Column, Ignored, Key
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
 from tacit.data.stored import Stored, check_declared
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
+
+if TYPE_CHECKING:
+    from tacit.data.records import Records
 
 
 @final
@@ -46,7 +53,7 @@ class MemoryTable(Table):
             some = slice(start, start + BLOCK) if rows is None else rows[start : start + BLOCK]
             yield {name: self.cleaned[name][some] for name in names}
 
-    def mismatches(self, part: Slice | None, key: str | None) -> "np.typing.NDArray[np.float64]":
+    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
         """Count the states of every column."""
         rows = self.rows(part, key)
         chosen = [state if rows is None else state[rows] for state in self._states.values()]
@@ -65,3 +72,37 @@ class MemoryTable(Table):
             return np.flatnonzero(part.chosen(np.arange(self.n, dtype=np.int64)))
         assert key is not None
         return np.flatnonzero(part.chosen(self.cleaned[key]))
+
+
+@final
+class HeldTable(Table):
+    """The cleaned cells of some records, of a part if they are one, read once.
+
+    Rows of a database have no fixed place. Features of one reading beside labels of another would belong to different
+    records, and replacing one record would then change two of these pairs.
+    """
+
+    ordered = True
+
+    def __init__(self, records: "Records") -> None:
+        table = records.table
+        self.stored, self.identity = table.stored, table.identity
+        self.columns = {name: column for name, column in table.columns.items() if not isinstance(column, Key)}
+        blocks = list(records.blocks(tuple(self.columns)))
+        self._cells = {name: np.concatenate([block[name] for block in blocks]) for name in self.columns}
+        self.n = len(next(iter(self._cells.values())))
+
+    def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
+        """Cut the columns into blocks."""
+        for start in range(0, self.size(part, key), BLOCK):
+            yield {name: self._cells[name][start : start + BLOCK] for name in names}
+
+    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
+        """Refuse: how cells fared is not held."""
+        raise InvalidParameter("mismatches are counted where the records are: ask the records that these were read of.")
+
+    def size(self, part: Slice | None, key: str | None) -> int:
+        """Return the number of records; they have no parts."""
+        if part is not None:
+            raise InvalidParameter("records that are held have no parts. Split the records that they were read of.")
+        return self.n

@@ -13,6 +13,7 @@ from tacit.data.sources.files import FileTable, stored_in
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.table import Table
 from tacit.data.stored import Stored
+from tacit.data.values import objects
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
@@ -24,14 +25,10 @@ def open_table(source: Any, schema: Schema, name: str | None) -> Table:
         return FileTable(_path(source), columns, name)
     if _is_address(source):
         return _from_database(source[0], source[1], columns, name)
-    if _is_ibis(source):
-        from tacit.data.sources.live import from_ibis
+    if _is_live(source):
+        from tacit.data.sources.live import open_live
 
-        return from_ibis(source, columns, name)
-    if type(source).__module__.startswith("pyspark."):
-        from tacit.data.sources.live import from_spark
-
-        return from_spark(source, columns, name)
+        return open_live(source, columns, name)
     cells = _arrays(source[0], source[1], schema) if _is_arrays(source) else read_table(source, schema.inputs)
     return _in_memory(cells, columns, name)
 
@@ -41,8 +38,8 @@ def stored_columns(source: Any) -> Mapping[str, Stored]:
     if isinstance(source, str | Path):
         return stored_in(_path(source))
     if _is_address(source) and source[0].startswith("sqlite:"):
-        return {name: stored for name, (_, stored) in _sqlite(*source).items()}
-    if _is_address(source) or _is_ibis(source) or type(source).__module__.startswith("pyspark."):
+        return {name: stored for name, (_, stored) in _read_sqlite(*source).items()}
+    if _is_address(source) or _is_live(source):
         from tacit.data.sources.live import described
 
         return described(source)
@@ -77,17 +74,35 @@ def _from_database(address: str, table: str, columns: Mapping[str, Column], name
         return PostgreSQLTable(address, table, columns, name)
     if address.startswith("sqlite:"):
         # Rows come in the order of their primary key, which a replaced record changes.
-        return _in_memory(_sqlite(address, table), columns, name, ordered=False)
+        return _in_memory(_read_sqlite(address, table), columns, name, ordered=False)
     raise InvalidParameter(
         "a database's address begins with sqlite:/// or postgresql://, got another. Other databases can be read "
         "through Ibis, or from files."
     )
 
 
-def _sqlite(address: str, table: str) -> Cells:
-    from tacit.data.sources.sqlite import read_sqlite
+def _read_sqlite(address: str, table: str) -> Cells:
+    """Read all columns of a table into memory: whatever type was declared for a column, a cell may be of any."""
+    import sqlalchemy as sa
 
-    return read_sqlite(address, table)
+    failure = None
+    try:
+        path = sa.make_url(address).database
+        engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            raw: Any = connection.connection.driver_connection
+            # A text that is not UTF-8 is no text; decoding it must not fail.
+            raw.text_factory = lambda cell: cell.decode("utf-8", "replace")
+            found = raw.execute('SELECT * FROM "' + table.replace('"', '""') + '"')
+            names = [str(column[0]) for column in found.description]
+            rows = found.fetchall()
+    except Exception as error:
+        failure = type(error).__name__
+    if failure is not None:
+        raise InvalidParameter(f"the table {table!r} cannot be read ({failure}). Check the address and the name.")
+    if len(set(names)) != len(names):
+        raise InvalidParameter("the table has two columns of the same name. Rename one.")
+    return {name: (objects([row[place] for row in rows]), Stored("cells")) for place, name in enumerate(names)}
 
 
 def _path(source: str | Path) -> Path:
@@ -106,5 +121,5 @@ def _is_arrays(source: object) -> bool:
     return isinstance(source, tuple) and len(source) == 2
 
 
-def _is_ibis(source: object) -> bool:
-    return type(source).__module__.split(".")[0] == "ibis"
+def _is_live(source: object) -> bool:
+    return type(source).__module__.split(".")[0] in ("ibis", "pyspark")

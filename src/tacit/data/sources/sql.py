@@ -13,6 +13,7 @@ from tacit.data.parts import Slice
 from tacit.data.sources.table import Block, Table
 from tacit.data.stored import Stored, check_declared
 from tacit.errors import InvalidParameter, QueryFailed
+from tacit.numerics.arrays import Floats
 
 INDEX = "tacit_index"
 # Connections that a fork brought along: they belong to the parent, and closing them here would disturb it.
@@ -73,29 +74,20 @@ class SQLTable(Table):
         count = 0
         failure: str | None = None
         statement = f"SELECT {', '.join(map(self.dialect.quoted, names))} FROM {self.cleaned(names, part, key)}"
-        stream: Iterator[Sequence[Any]] = iter(())
         try:
-            stream = self._stream(self.connection, statement)
+            for columns in self._stream(self.connection, statement):
+                block = {name: self._typed(name, cells) for name, cells in zip(names, columns, strict=True)}
+                count += len(next(iter(block.values())))
+                yield block
         except Exception as error:
             failure = type(error).__name__
-        while failure is None:
-            try:
-                columns = next(stream, None)
-            except Exception as error:
-                failure = type(error).__name__
-                break
-            if columns is None:
-                break
-            block = {name: self._typed(name, cells) for name, cells in zip(names, columns, strict=True)}
-            count += len(next(iter(block.values())))
-            yield block
         if failure is not None:
             raise QueryFailed(_withheld("read", failure))
         self.check()
         if part is None and count != self.n:
             raise InvalidParameter(f"the table no longer has the {self.n} records that it was opened with.")
 
-    def mismatches(self, part: Slice | None, key: str | None) -> "np.typing.NDArray[np.float64]":
+    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
         """Count the states of every column in one scan."""
         states = [self._from(self.dialect.state, name) for name in self.columns]
         sums = [f"sum(CASE WHEN {state} = {each} THEN 1 ELSE 0 END)" for state in states for each in (1, 2)]

@@ -3,12 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from tacit.data.columns import Column
 from tacit.data.parts import Slice
 from tacit.data.stored import Stored
 from tacit.data.values import AnyArray
+from tacit.numerics.arrays import Floats
 
 Block = Mapping[str, AnyArray]
 """Some records, cleaned: an array for each column, all of the same length."""
@@ -40,7 +39,7 @@ class Table(ABC):
         """Yield the cleaned cells of some columns, a block at a time, in an order that is always the same."""
 
     @abstractmethod
-    def mismatches(self, part: Slice | None, key: str | None) -> "np.typing.NDArray[np.float64]":
+    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
         """Count, for each declared column, the cells that were missing and those beyond its declaration."""
 
     @abstractmethod

@@ -10,8 +10,7 @@ from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.sums.language import Expression, Names
 from tacit.sums.language.expression import constant, is_one_of, number, truth, written
-from tacit.sums.language.names import stands_for
-from tacit.sums.language.replay import replayed
+from tacit.sums.language.names import replayed, stands_for
 from tacit.sums.query import KINDS, Query
 
 

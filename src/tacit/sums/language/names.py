@@ -1,13 +1,20 @@
-"""What a query's function is called with: names that stand for the declared columns."""
+"""Names that stand for the declared columns, and expressions built again over them.
 
-from collections.abc import Mapping
-from typing import final
+A query's function is called with names. What it gives back is built again from nothing but its operations: whatever
+else an expression says of itself is not believed. Ranges keep every engine from failing, so they must follow from the
+declarations alone. An expression that somebody made by hand, or changed, may claim any range and name any column; built
+again, it has the ranges that its operations have, and what is not in the language is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, final
 
 from tacit.data.columns import SMALLEST, Column, Moment, Number, day_number
 from tacit.data.levels import Flag, Levelled, Ordinal
 from tacit.data.stored import nearest_name
 from tacit.errors import InvalidParameter
-from tacit.sums.language.expression import Expression
+from tacit.sums.language.calendar import floor, quotient
+from tacit.sums.language.expression import Expression, choose, constant, inner_first, member, number, refuse, truth
 
 
 @final
@@ -60,3 +67,60 @@ def stands_for(name: str, column: Column) -> Expression:
         is_ordered=isinstance(column, Ordinal),
         is_flag=isinstance(column, Flag),
     )
+
+
+def replayed(expression: Expression, table: Names) -> Expression:
+    """Return the expression with the same operations, over the columns that a table declares."""
+    built: dict[int, Expression] = {}
+    for node in inner_first([expression]):
+        operands: list[Any] = [built[id(each)] if type(each) is Expression else _plain(each) for each in node.operands]
+        if node.operation == "column":
+            built[id(node)] = table[operands[0]]
+        elif node.operation in _BUILT:
+            built[id(node)] = _BUILT[node.operation](*operands)
+        else:
+            refuse(f"the operation {node.operation!r}")
+    return built[id(expression)]
+
+
+def _plain(operand: Any) -> Any:
+    """Return a constant, a name or a list of places, and nothing that could answer in a way of its own."""
+    if type(operand) not in (bool, int, float, str, tuple):
+        refuse(f"an operand of type {type(operand).__name__}")
+    return operand
+
+
+def _code(column: Any) -> Expression:
+    if type(column) is not Expression:
+        refuse("`.code` of something other than a column with levels")
+    return column.code
+
+
+def _compared(sign: str) -> Callable[[Any, Any], Expression]:
+    return lambda one, other: Expression(sign, (number(one), number(other)), "truth")
+
+
+def _joined(sign: str) -> Callable[[Any, Any], Expression]:
+    return lambda one, other: Expression(sign, (truth(one), truth(other)), "truth")
+
+
+_BUILT: Mapping[str, Callable[..., Expression]] = {
+    "constant": constant,
+    "truth": truth,
+    "one": lambda value: number(truth(value)),
+    "code": _code,
+    "member": member,
+    "+": lambda one, other: number(one) + number(other),
+    "-": lambda one, other: number(one) - number(other),
+    "*": lambda one, other: number(one) * number(other),
+    "snap": number,
+    "abs": lambda value: abs(number(value)),
+    "clip": lambda value, low, high: number(value).clip(low, high),
+    "floor": floor,
+    "quotient": quotient,
+    "choose": lambda condition, yes, no: choose(truth(condition), number(yes), number(no)),
+    "choose truth": lambda condition, yes, no: choose(truth(condition), truth(yes), truth(no)),
+    "not": lambda value: ~truth(value),
+    **{sign: _compared(sign) for sign in ("<", "<=", ">", ">=", "=")},
+    **{sign: _joined(sign) for sign in ("and", "or", "same")},
+}
