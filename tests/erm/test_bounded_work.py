@@ -146,8 +146,8 @@ def test_short_steps_close_the_gap_within_their_bound(
     tolerance = _tolerance(objective, 1e-3)
     enough = tolerance**2 / (2 * alpha)
     with objective.threads() as workers:
-        coefficient, duals = short_steps(objective, workers, enough / 2)
-        assert duality_gap(objective, workers, Point(coefficient), duals, tolerance / 8) <= enough
+        point, duals = short_steps(objective, workers, enough / 2)
+        assert duality_gap(objective, workers, point, duals, tolerance / 8) <= enough
     norm, count = objective.rows.norm, objective.rows.count
     size = (norm / 2 + float(np.linalg.norm(objective.linear)) / count) / alpha  # type: ignore[arg-type]
     largest_mu = math.sqrt(2 * count) * (norm * size + 1) / 0.8

@@ -95,7 +95,8 @@ def test_the_densities_are_densities() -> None:
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_pure_noise_keeps_epsilon_on_every_pair(epsilon: float, loss: Loss, dimension: int) -> None:
     """However small the ridge asked for, no pair of neighbours has densities further apart than e^epsilon anywhere."""
-    for norm in (1.0, 20.0):
+    # Of longer rows, which count only as their norm over scale and as its square over the ridge, one epsilon is enough.
+    for norm in (1.0, 20.0) if epsilon == 1.0 else (1.0,):
         points = (LINE[::10] if dimension == 1 else PLANE) / norm
         for one, other in _pairs(dimension, norm):
             setting = Setting(one.count, dimension, norm, loss)
@@ -113,8 +114,10 @@ def test_the_search_over_pairs_finds_the_uncorrected_rule_wrong(loss: Loss) -> N
     assert refuted >= 10
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize(("classes", "dimension"), [(3, 1), (3, 2), (4, 1)])
+@pytest.mark.parametrize(
+    ("classes", "dimension", "epsilon"),
+    [(3, 1, 0.1), (3, 1, 1.0), (3, 1, 4.0), (3, 2, 1.0), (4, 1, 0.1), (4, 1, 4.0)],
+)
 def test_pure_noise_keeps_epsilon_on_every_pair_of_several_classes(
     epsilon: float, classes: int, dimension: int
 ) -> None:

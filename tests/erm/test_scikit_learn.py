@@ -41,11 +41,9 @@ def ledger(tmp_path: Path) -> Ledger:
     [
         PrivateLogisticRegression(epsilon=100.0, data_norm=10.0, random_state=0),
         PrivateLogisticRegression(epsilon=10.0, delta=1e-6, data_norm=10.0, random_state=0),
-        PrivateLogisticRegression(epsilon=100.0, data_norm=10.0, perturbation="output", random_state=0),
         PrivateLogisticRegression(epsilon=math.inf, data_norm=10.0),
         PrivateLinearSVC(epsilon=100.0, data_norm=10.0, random_state=0),
         PrivateLinearSVC(epsilon=100.0, data_norm=10.0, loss="hinge", random_state=0),
-        PrivateLinearSVC(epsilon=math.inf, data_norm=10.0),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:

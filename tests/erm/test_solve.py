@@ -301,8 +301,8 @@ def test_smoothing_finishes_a_hinge_by_itself(monkeypatch: pytest.MonkeyPatch) -
     tolerance = usual_tolerance(objective)
     usual = solve(objective, tolerance)
 
-    def nothing(objective: Objective, workers: Threads, start: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
-        return start, np.full(objective.rows.count, 0.5)
+    def nothing(objective: Objective, workers: Threads, start: np.ndarray, gap: float) -> tuple[Point, np.ndarray]:
+        return Point(start), np.full(objective.rows.count, 0.5)
 
     monkeypatch.setattr("tacit.erm.solver.hinge.interior_point", nothing)
     smoothed = solve(objective, tolerance)

@@ -8,6 +8,7 @@ mistake in the library's own would show. Records may have multiplicities, which 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -67,11 +68,13 @@ def log_density(points: Array, records: Records, loss: Loss, ridge: float, law: 
     """Return the log density of the minimiser at points of shape (m, free coordinates); ridge is n alpha."""
     slopes, bends = _derivatives(points, records, loss)
     tilt = -ridge * points - slopes
-    sign, logarithm = np.linalg.slogdet(ridge * np.eye(points.shape[1]) + bends)
-    assert np.all(sign > 0)
-    return law(tilt) + logarithm
+    hessians = ridge * np.eye(points.shape[1]) + bends
+    determinants = hessians[:, 0, 0] if points.shape[1] == 1 else np.linalg.det(hessians)
+    assert np.all(determinants > 0)
+    return law(tilt) + np.log(determinants)
 
 
+@cache
 def helmert(classes: int) -> Array:
     """Return an orthonormal basis, in columns, of the vectors of so many numbers that sum to zero."""
     raw = np.tril(np.ones((classes, classes)))[:, : classes - 1] - np.diag(np.arange(1.0, classes), 1)[:, : classes - 1]
@@ -86,7 +89,8 @@ def _derivatives(points: Array, records: Records, loss: Loss) -> tuple[Array, Ar
     scores = points @ records.rows.T
     slope, bend = _pointwise(scores, records.targets, loss)
     slope, bend = slope * records.times, bend * records.times
-    return slope @ records.rows, np.einsum("mi,ia,ib->mab", bend, records.rows, records.rows)
+    squares = (records.rows[:, :, None] * records.rows[:, None, :]).reshape(len(records.rows), -1)
+    return slope @ records.rows, (bend @ squares).reshape(len(points), *[points.shape[1]] * 2)
 
 
 def _pointwise(scores: Array, targets: Array, loss: Loss) -> tuple[Array, Array]:
@@ -96,7 +100,8 @@ def _pointwise(scores: Array, targets: Array, loss: Loss) -> tuple[Array, Array]
         return np.clip(residual, -loss.width, loss.width), (np.abs(residual) < loss.width).astype(float)
     margin = scores * targets
     if isinstance(loss, Logistic):
-        return -expit(loss.anchor - margin) * targets, expit(margin - loss.anchor) * expit(loss.anchor - margin)
+        chance = expit(loss.anchor - margin)
+        return -chance * targets, expit(margin - loss.anchor) * chance
     assert isinstance(loss, HuberHinge)
     inside = np.abs(1 - margin) < loss.width
     return -np.clip((1 + loss.width - margin) / (2 * loss.width), 0, 1) * targets, inside / (2 * loss.width)

@@ -5,8 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from numpy.typing import ArrayLike
 
 from tacit.accounting.ledger import Ledger
 from tacit.checks import finite_number
@@ -18,7 +17,7 @@ from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
-from tacit.estimators.probabilities import probabilities
+from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.numerics.arrays import Floats
 
 MARGIN = 3.0
@@ -26,7 +25,7 @@ MARGIN = 3.0
 
 
 @dataclass(eq=False, repr=False)
-class _LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
+class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     """Scores, predictions and the common course of `fit`."""
 
     epsilon: float | None = None
@@ -64,17 +63,6 @@ class _LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
         return fitted.margin
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the score of every row (and class, if there are more than two)."""
-        scores = self._scores(X)
-        return scores if len(self.classes_) > 2 else scores.ravel()
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of every row."""
-        scores = self.decision_function(X)
-        indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return np.asarray(self.classes_[indices])
 
 
 @final

@@ -1,7 +1,7 @@
 """Bisection, the only one: between a place where a condition holds and one where it does not."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Number = TypeVar("Number", int, float)
 
@@ -21,13 +21,11 @@ def bisect(
     `between` says, at most `steps` times.
     """
     for _ in range(steps):
-        middle = _halfway(inside, outside) if between is None else between(inside, outside)
+        if between is not None:
+            middle = between(inside, outside)
+        else:
+            middle = (inside + outside) // 2 if isinstance(inside, int) else (inside + outside) / 2
         if not min(inside, outside) < middle < max(inside, outside) or abs(outside - inside) <= width:
             break
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return inside, outside
-
-
-def _halfway(inside: Number, outside: Number) -> Any:
-    both = inside + outside
-    return both // 2 if isinstance(both, int) else both / 2

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar, final
 
 import numpy as np
@@ -72,13 +73,19 @@ class Threads:
         return map(quiet, parts) if self.executor is None else self.executor.map(quiet, parts)
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the linear algebra libraries, which were loaded with numpy and SciPy: a search of several milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
 @contextmanager
 def threads(entries: int) -> Iterator[Threads]:
     """Start threads for passes over `entries` matrix entries, as many as the linear algebra library may use."""
     if entries < _WORTH_ARRANGING:
         yield Threads(None)
         return
-    libraries = ThreadpoolController().select(user_api="blas")
+    libraries = _libraries()
     threads = max((library["num_threads"] for library in libraries.info()), default=1)
     # Many small products are slower on several of the library's threads than on one, much so on a busy machine.
     with libraries.limit(limits=1):

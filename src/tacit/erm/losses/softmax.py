@@ -105,6 +105,7 @@ class ClippedSoftmax(Loss):
     inner: Softmax
     anchor: float = 2.0
     lipschitz: ClassVar[float] = 1.0
+    smoothness: ClassVar[float] = Softmax.smoothness  # Projecting to a ball brings slopes no further apart.
     one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -114,11 +115,6 @@ class ClippedSoftmax(Loss):
     def margin(self) -> float:
         """The anchor."""
         return self.anchor
-
-    @property
-    def smoothness(self) -> float:
-        """Projecting to a ball brings slopes no further apart."""
-        return self.inner.smoothness
 
     @property
     def outputs(self) -> int:

@@ -27,7 +27,7 @@ _LARGEST = 1e150
 class Rows:
     """The design matrix with rows [scale_i x_i, constant].
 
-    Build it with `Rows.clipped`: every row is brought into a ball of public radius. `norm` bounds the norm of every row,
+    Build it with `Rows.clipped`: every row is brought into a ball of public radius. `norm` bounds that of every row,
     the constant included, in exact arithmetic.
     """
 

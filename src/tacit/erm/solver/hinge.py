@@ -41,28 +41,26 @@ def descend_hinge(objective: Objective, workers: Threads, start: Point, toleranc
     width, gap = _FIRST_WIDTH, math.inf
     point, model = approach(objective.with_loss(HuberHinge(width)), workers, start, tolerance)
     if model.preconditioner.whole:
-        coefficient, duals = interior_point(objective, workers, point.high, enough / 2)
-        point = Point(coefficient)
+        point, duals = interior_point(objective, workers, point.high, enough / 2)
         gap = duality_gap(objective, workers, point, duals, tolerance / 8)
         width = min(width, _ROOM * gap / _share_inside(duals))
-    point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance, _MOST_WIDTHS)
+    point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance)
     if gap > enough and model.preconditioner.whole:
-        coefficient, duals = short_steps(objective, workers, enough / 2)
-        point = Point(coefficient)
+        point, duals = short_steps(objective, workers, enough / 2)
         gap = duality_gap(objective, workers, point, duals, tolerance / 8)
     while gap > enough:
         # What is left is due to rounding, or to more features and records near the corner than a matrix may have.
-        point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance, _MOST_WIDTHS)
+        point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance)
     return point, math.sqrt(2.0 * gap / objective.alpha) * (1.0 + 4 * UNIT_ROUNDOFF)
 
 
 def _narrowing(
-    objective: Objective, workers: Threads, point: Point, gap: float, width: float, tolerance: float, most: int
+    objective: Objective, workers: Threads, point: Point, gap: float, width: float, tolerance: float
 ) -> tuple[Point, float, float]:
-    """Solve with so many ever narrower corners, fewer if that closes the gap; return point, gap and next width."""
+    """Solve with some ever narrower corners, fewer if that closes the gap; return point, gap and next width."""
     enough = tolerance**2 / (2 * objective.alpha)
     steps: list[Floats] = []
-    for _ in range(most):
+    for _ in range(_MOST_WIDTHS):
         if gap <= enough:
             break
         width = max(width, _NARROWEST)

@@ -156,8 +156,8 @@ class _Program:
         return _Step(change, dual, slack, excess)
 
 
-def interior_point(objective: Objective, workers: Threads, start: Floats, gap: float) -> tuple[Floats, Floats]:
-    """Return a coefficient and duals in [0, 1] whose duality gap is about `gap`, or what came closest."""
+def interior_point(objective: Objective, workers: Threads, start: Floats, gap: float) -> tuple[Point, Floats]:
+    """Return a point and duals in [0, 1] whose duality gap is about `gap`, or what came closest."""
     program = _Program(objective, workers)
     state = best = program.start(start)
     lowest, since = np.inf, 0
@@ -173,11 +173,11 @@ def interior_point(objective: Objective, workers: Threads, start: Floats, gap: f
         if reached <= gap:
             break
         state = _advanced(program, state, residual, t)
-    return best.coefficient, np.clip(best.dual, 0.0, 1.0)
+    return Point(best.coefficient), np.clip(best.dual, 0.0, 1.0)
 
 
-def short_steps(objective: Objective, workers: Threads, gap: float) -> tuple[Floats, Floats]:
-    """Return a coefficient and duals whose duality gap is at most `gap`, after a bounded number of steps.
+def short_steps(objective: Objective, workers: Threads, gap: float) -> tuple[Point, Floats]:
+    """Return a point and duals whose duality gap is at most `gap`, after a bounded number of steps.
 
     Guarantee: in exact arithmetic, after at most `most_short_steps` of them.
     Assumes: the curvature is computed as a whole.
@@ -195,7 +195,7 @@ def short_steps(objective: Objective, workers: Threads, gap: float) -> tuple[Flo
         goals = (aim - state.dual * state.slack, aim - state.rest * state.excess)
         step = program.step(state, program.curvature(state), gaps, goals)
         state = state.moved(state.longest(step), step)
-    return state.coefficient, np.clip(state.dual, 0.0, 1.0)
+    return Point(state.coefficient), np.clip(state.dual, 0.0, 1.0)
 
 
 def most_short_steps(count: int, ratio: float) -> int:

@@ -86,17 +86,16 @@ def check_tolerance(objective: Objective, tolerance: float) -> None:
 
 def certified(objective: Objective, final: Evaluation) -> Solution:
     """State what a gradient proves."""
-    remainder = final.point.low
-    distance = (final.tau / objective.alpha + _norm(remainder)) * _OUTWARD
-    return Solution(final.point.high, final.tau, distance, remainder)
+    return Solution(final.point.high, final.tau, _whole(final.tau / objective.alpha, final.point), final.point.low)
 
 
 def _from_gap(objective: Objective, point: Point, distance: float) -> Solution:
     """State what a duality gap proves."""
-    total = (distance + _norm(point.low)) * _OUTWARD
+    total = _whole(distance, point)
     return Solution(point.high, total * objective.alpha * _OUTWARD, total, point.low)
 
 
-def _norm(remainder: Floats | None) -> float:
-    """Bound the norm of a remainder."""
-    return 0.0 if remainder is None else float(np.linalg.norm(remainder)) * (1.0 + 1e-9)
+def _whole(distance: float, point: Point) -> float:
+    """Bound the distance from a point without its remainder, given that from the point with it."""
+    remainder = 0.0 if point.low is None else float(np.linalg.norm(point.low)) * (1.0 + 1e-9)
+    return (distance + remainder) * _OUTWARD
