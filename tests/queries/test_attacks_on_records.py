@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import encoded, held_out
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.queries.oracle.rounds import Rounds
+from tacit.queries.oracle.session import Session
 from tacit.sums.language.expression import Expression
 from tacit.sums.query import Histogram, Query, RowSums, StatisticalQuery
 
@@ -109,31 +109,26 @@ class Changing(list[Query]):
 def test_what_is_asked_is_what_was_charged_for(oracle: StatisticalOracle) -> None:
     """Claim: a list of queries is looked at once, so that the noise belongs to the very queries that are answered."""
     dear: list[Query] = [StatisticalQuery(lambda t: t.x)] * 8
-    rounds = Rounds(Budget(1.0), "laplace", (1,), 8)
-    told = oracle.carry_out(rounds, lambda ask: ask(0, Changing(dear))).value
-    assert len(told) == len(oracle.ask_all(Changing(dear), epsilon=1.0)) == 1
+    with Session(oracle, Budget(1.0), [dear, dear]) as session:
+        told = session.ask(0, Changing(dear))
+    assert len(told.values) == len(oracle.ask_all(Changing(dear), epsilon=1.0)) == 1
 
 
-class Free(Rounds):  # type: ignore[misc]
-    """Rounds without any noise."""
+class Fewer(int):
+    """A number of rounds that is another one in arithmetic than it is."""
 
-    def randomise(self, value: Any, source: Any) -> Any:
-        """Hand out the sums."""
-        return value(lambda number, demand, sums: sums())
+    def __rtruediv__(self, other: Any) -> Any:
+        return 1.0
 
-
-class Weights(tuple[int, ...]):
-    """Weights of which each is more than all together."""
-
-    def __getitem__(self, place: Any) -> Any:
-        return 10**6
+    def __rmul__(self, other: Any) -> Any:
+        return 1
 
 
-def test_rounds_are_those_of_the_library_and_their_weights_add_up(oracle: StatisticalOracle) -> None:
-    """Claim: what draws the noise of rounds is what was charged; no round has more than its share."""
-    with pytest.raises(InvalidParameter):
-        oracle.carry_out(Free(Budget(1.0), "laplace", (1,), 1), lambda ask: ask(0, [StatisticalQuery(lambda t: t.x)]))
-    assert Rounds(Budget(1.0), "laplace", Weights((1, 1)), 1).share(0) == Fraction(1, 2)
+def test_the_number_of_rounds_is_a_plain_number() -> None:
+    """Claim: what is charged for rounds and what is drawn in them is computed from the same number."""
+    rounds = Rounds(Budget(1.0), "laplace", Fewer(2), Fewer(5))
+    assert type(rounds.count) is type(rounds.size) is int
+    assert (rounds.count, rounds.size) == (2, 5)
 
 
 class Stretched(StatisticalQuery):  # type: ignore[misc]

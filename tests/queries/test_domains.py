@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal, Records, Schema
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
 from tacit.queries.learners.domains import Cut, Named, declared_features
-from tacit.queries.learners.literals import Literal
+from tacit.queries.learners.literals import FeatureLiteral
 
 CELLS = st.one_of(st.floats(), st.sampled_from([0.0, 0.5, 1.0, -1.0, 2.0, 50.0, 100.0]))
 
@@ -20,9 +20,9 @@ def _agrees(oracle: StatisticalOracle, feature: Cut | Named, codes: np.ndarray) 
     for code in range(feature.size):
         for up_to in (False, True) if feature.ordered and code < feature.size - 1 else (False,):
             for contrary in (False, True):
-                literal = Literal(0, code, up_to, contrary)
-                query = oracle.engine.prepare(StatisticalQuery(partial(literal.test, features=[feature])))
-                found.append(oracle.engine.sums([query])[0][0] == literal.holds(codes).sum())
+                literal = FeatureLiteral(0, code, up_to, contrary)
+                query = oracle.engine.prepare(StatisticalQuery(partial(literal.test, columns=[feature])))
+                found.append(oracle.engine.sums([query])[0][0] == literal.holds(codes[:, None]).sum())
     return all(found)
 
 

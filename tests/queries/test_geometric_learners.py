@@ -3,6 +3,7 @@
 import math
 import pickle
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tacit import PrivateLogisticRegression
 from tacit.accounting.ledger import Ledger
+from tacit.audit import audit
 from tacit.budget import Budget
 from tacit.data import BoundedRows, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
@@ -62,8 +65,10 @@ def test_a_fit_costs_its_budget_exactly(learner: Any, ledger: Ledger) -> None:
     assert [entry.label for entry in ledger.entries()] == [type(learner).__name__]
     assert len(model.plans_) == (1 if isinstance(model, SQPCA) else 3)
     assert {plan.budget for plan in model.plans_} == {Budget(0.7)}
-    assert model.release_.guarantee.startswith("epsilon=0.7, delta=0, replace-one neighbours; public: n=2000, ")
-    assert model.release_.queries == sum(plan.size for plan in model.plans_)
+    assert model.release_.guarantee.startswith("epsilon=0.7, delta=0, replace-one neighbours; public: n, ")
+    assert model.release_.value == model.plans_
+    assert {plan.n for plan in model.plans_} == {2_000}
+    assert [model.release_.entry] == ledger.entries()
 
 
 @every_learner
@@ -122,6 +127,22 @@ def test_a_rehearsal_is_repeatable_not_private_and_free(learner: Any, ledger: Le
     assert not np.array_equal(_model(one), _model(other))
     assert one.release_.guarantee == "NOT private and not charged: a rehearsal from a seed"
     assert ledger.entries() == []
+
+
+@every_learner
+def test_an_auditor_takes_a_rehearsal_for_a_rehearsal(learner: Any) -> None:
+    """A seeded learner claims nothing, as any seeded estimator: there is nothing to refute, and no verdict (4)."""
+    other = X.copy()
+    other[0] = 0.0
+    for model in (_with(learner, random_state=1), PrivateLogisticRegression(0.7, data_norm=9.0, random_state=1)):
+        fits = partial(_fitted, model)
+        report = audit(fits, (X, Y), (other, Y), epsilon=0.7, plays=200)
+        assert report.exit_code == 4
+        assert "NOT private and not charged: a rehearsal from a seed" in report.conclusion
+
+
+def _fitted(model: Any, data: tuple[Any, Any]) -> Any:
+    return clone(model).fit(*data)
 
 
 @every_learner
@@ -272,11 +293,9 @@ def _refused_checks(estimator: Any) -> dict[str, str]:
 @parametrize_with_checks(
     [
         SQPerceptron(100.0, data_norm=10.0, random_state=0),
-        SQPerceptron(math.inf, data_norm=10.0, rounds=16),
         SQKMeans(3, 100.0, bounds=(-10, 10), random_state=0),
         SQKMeans(3, math.inf, data_norm=20.0),
         SQPCA(2, 100.0, data_norm=10.0, random_state=0),
-        SQPCA(epsilon=math.inf, data_norm=10.0),
     ],
     expected_failed_checks=_refused_checks,
 )

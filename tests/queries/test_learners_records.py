@@ -197,7 +197,7 @@ def test_a_part_is_paid_from_its_own_account(learner: Any, ledger: Ledger) -> No
     train, test = Records(frame, schema).split(0.7, 0.3)
     for part in (train, test):
         model = _with(learner, ledger=ledger).fit(part)
-        assert f"n={part.n}" in model.release_.guarantee
+        assert {plan.n for plan in model.release_.value} == {part.n}
     assert ledger.spent == Budget(1.0)
     _with(learner, ledger=ledger, epsilon=0.5).fit(train)
     assert ledger.spent == Budget(1.5)

@@ -27,14 +27,9 @@ Y = X[:, :2].all(axis=1).astype(int)
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        ConjunctionClassifier(epsilon=100.0, random_state=0),
         ConjunctionClassifier(epsilon=10.0, delta=1e-6, monotone=False, noise_rate=0.1, random_state=0),
-        ConjunctionClassifier(epsilon=math.inf),
         DecisionListClassifier(epsilon=1000.0, bounds=(-3, 3), random_state=0),
-        DecisionListClassifier(epsilon=math.inf, bounds=(-3, 3)),
-        SQNaiveBayes(epsilon=100.0, bounds=(-3, 3), random_state=0),
         SQNaiveBayes(epsilon=100.0, delta=1e-6, bounds=(-3, 3), random_state=0),
-        SQNaiveBayes(epsilon=math.inf, bounds=(-3, 3)),
         SQDecisionTree(epsilon=1000.0, bounds=(-3, 3), random_state=0),
         SQDecisionTree(epsilon=math.inf, bounds=(-3, 3)),
     ]

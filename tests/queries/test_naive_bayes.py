@@ -8,9 +8,10 @@ from sklearn.naive_bayes import CategoricalNB
 
 from support.statistical import at_least, sample_size
 from tacit.errors import InvalidParameter
-from tacit.queries.learners.counts import Counts
-from tacit.queries.learners.inquiry import Answers
+from tacit.queries.learners.discrete import ClassCounts
+from tacit.queries.learners.domains import CodeColumn
 from tacit.queries.learners.naive_bayes import SQNaiveBayes
+from tacit.queries.oracle.session import Reply
 
 RNG = np.random.default_rng(2)
 
@@ -49,13 +50,13 @@ def test_a_level_that_nobody_has_tells_nothing() -> None:
 @pytest.mark.stats
 def test_consistent_counts_have_less_noise() -> None:
     """Averaging what all features say of the classes lowers the error; drawing anew (the twin) does not (1e-9)."""
-    trials, sizes = sample_size(400), [2, 3, 4]
+    trials, columns = sample_size(400), [CodeColumn("x", size) for size in (2, 3, 4)]
     rng = np.random.default_rng(5)
     truth = [np.outer(share, [0.3, 0.7]) for share in (np.ones(2) / 2, np.ones(3) / 3, np.ones(4) / 4)]
     better = other = 0
     for _ in range(trials):
         noisy = [table + rng.normal(0, 0.1, table.shape) for table in truth]
-        counts = Counts.of(Answers(tuple(table.ravel() for table in noisy), 0.1, 0.3, 0.0), sizes, 1)
+        counts = ClassCounts.of(Reply(tuple(table.ravel() for table in noisy), 0.1), columns, 1)
         assert all(np.allclose(table.sum(axis=1), counts.totals) for table in counts.tables)
         before = sum(np.square(one - two).sum() for one, two in zip(noisy, truth, strict=True))
         after = sum(np.square(one[0] - two).sum() for one, two in zip(counts.tables, truth, strict=True))

@@ -70,7 +70,7 @@ def test_a_key_without_enough_values_is_no_split(tmp_path: Path) -> None:
 def test_noise_of_another_name_is_refused() -> None:
     """A misspelt noise must not be charged as one kind and drawn as another."""
     with pytest.raises(InvalidParameter, match="laplace"):
-        Rounds(Budget(1.0, 1e-6), "Gaussian", (1,), 1)  # type: ignore[arg-type]
+        Rounds(Budget(1.0, 1e-6), "Gaussian", 1, 1)  # type: ignore[arg-type]
 
 
 def test_another_label_is_another_question(ledger: Ledger) -> None:

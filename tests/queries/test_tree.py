@@ -10,7 +10,7 @@ from support.statistical import at_most, sample_size
 from tacit.data import Category, Number, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries.learners.domains import Cut
-from tacit.queries.learners.literals import Candidates, Literal, allowance
+from tacit.queries.learners.literals import Candidates, FeatureLiteral, allowance
 from tacit.queries.learners.tree import SQDecisionTree
 
 RNG = np.random.default_rng(9)
@@ -101,7 +101,7 @@ def test_gains_are_those_of_the_gini_impurity() -> None:
     """Without noise a candidate's gain is the parts' impurity less than the whole's, in shares of all records."""
     table = np.array([[0.1, 0.3], [0.4, 0.2]])
     found = Candidates.of([Cut("x0", (0.0,))], [table], table.sum(axis=0))
-    assert found.literals == (Literal(0, 0, up_to=False),)
+    assert found.literals == (FeatureLiteral(0, 0, up_to=False),)
 
     def impurity(shares: np.ndarray) -> float:
         return float(shares.sum() * (1 - np.square(shares / shares.sum()).sum()))
@@ -123,5 +123,5 @@ def test_an_ordered_feature_is_cut_between_all_neighbours() -> None:
     loose = Candidates.of([Cut("x0", (0.0, 1.0, 2.0), ordered=False)], [table], table.sum(axis=0))
     assert len(loose.literals) == 4
     codes = np.arange(4)
-    assert ordered.literals[1].holds(codes).tolist() == [True, True, False, False]
-    assert Literal(0, 1, up_to=False, contrary=True).holds(codes).tolist() == [True, False, True, True]
+    assert ordered.literals[1].holds(codes[:, None]).tolist() == [True, True, False, False]
+    assert FeatureLiteral(0, 1, up_to=False, contrary=True).holds(codes[:, None]).tolist() == [True, False, True, True]

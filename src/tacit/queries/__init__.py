@@ -11,6 +11,7 @@ from tacit.queries.oracle.conversation import Conversation
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
 from tacit.queries.oracle.plan import Plan
 from tacit.queries.oracle.rounds import Rounds
+from tacit.queries.oracle.session import Session
 from tacit.sums.query import Histogram, Query, RowSums, SecondMoments, StatisticalQuery
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "SQNaiveBayes",
     "SQPerceptron",
     "SecondMoments",
+    "Session",
     "StatisticalOracle",
     "StatisticalQuery",
 ]

@@ -10,13 +10,14 @@ All use public quantities only: they plan a study before a record is seen. The p
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from scipy.special import rel_entr
 
 from tacit.budget import Budget
-from tacit.checks import checked_confidence, finite_number, whole_number
+from tacit.checks import checked_confidence, finite_number, positive_number, whole_number
 from tacit.errors import InvalidParameter
+from tacit.estimators.parameters import needed_budget
+from tacit.numerics.bisection import bisect
 from tacit.queries.oracle.plan import Demand, checked_noise_rate, plan_for_budget
 from tacit.sums.query import StatisticalQuery
 
@@ -44,8 +45,8 @@ def records_for_queries(
     Reference: sample_sizes.md, "Queries" (the lecture's Theorem 6 at an infinite epsilon, 7 at a finite one, 8 with a
     noise rate).
     """
-    count, wanted = whole_number("queries", queries), _positive("tolerance", tolerance)
-    budget = _budget(epsilon, delta)
+    count, wanted = whole_number("queries", queries), positive_number("tolerance", tolerance)
+    budget = needed_budget(epsilon, delta)
     if adaptive and budget is not None and not budget.is_pure:
         raise InvalidParameter("adaptive queries are answered with Laplace noise: give delta=0.")
     asked = 1 if adaptive else count
@@ -79,7 +80,7 @@ def records_for_conjunction(
     Reference: sample_sizes.md, "Conjunctions" (the lecture's Theorem 5).
     """
     literals = whole_number("features", features) * (1 if monotone else 2)
-    limit, budget = checked_error(error), _budget(epsilon, delta)
+    limit, budget = checked_error(error), needed_budget(epsilon, delta)
     sure, rate = checked_confidence(confidence), checked_noise_rate(noise_rate)
     return _fewest(lambda n: _separates(n, literals, limit, sure, budget, rate))
 
@@ -104,14 +105,15 @@ def conjunction_error(
     Reference: sample_sizes.md, "Conjunctions".
     """
     count, literals = whole_number("n", n), whole_number("features", features) * (1 if monotone else 2)
-    sure, rate, budget = checked_confidence(confidence), checked_noise_rate(noise_rate), _budget(epsilon, delta)
-    low, high = 0.0 if asked is None else checked_error(asked), 1.0
+    sure, rate, budget = checked_confidence(confidence), checked_noise_rate(noise_rate), needed_budget(epsilon, delta)
+    low = 0.0 if asked is None else checked_error(asked)
     if asked is not None and _separates(count, literals, low, sure, budget, rate):
         return low
-    while high - low > high / 1000 and high > 1e-12:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _separates(count, literals, middle, sure, budget, rate) else (middle, high)
-    return high
+
+    def between(kept: float, missed: float) -> float:
+        return (missed + kept) / 2 if kept - missed > kept / 1000 and kept > 1e-12 else kept
+
+    return bisect(lambda error: _separates(count, literals, error, sure, budget, rate), 1.0, low, between=between)[0]
 
 
 def checked_error(error: float) -> float:
@@ -145,16 +147,9 @@ def _divergence(one: float, other: float) -> float:
 
 
 def _demand(n: int, queries: int, confidence: float, noise_rate: float) -> Demand:
-    """Return what so many queries in [0, 1] ask for."""
-    one = Demand.of_queries([_ANY], n, confidence=confidence, noise_rate=noise_rate)
+    """Return what so many queries in [0, 1] ask for, whatever their functions."""
+    one = Demand.of_queries([StatisticalQuery(None)], n, confidence=confidence, noise_rate=noise_rate)
     return replace(one, size=queries, l1=queries * one.l1, l2=math.sqrt(queries) * one.l2)
-
-
-def _nothing(_: Any) -> None:
-    """Stand in for a query's function, which no demand looks at."""
-
-
-_ANY = StatisticalQuery(_nothing)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int:
@@ -166,19 +161,4 @@ def _fewest(enough: Callable[[int], bool]) -> int:
             raise InvalidParameter(
                 "no feasible number of records is enough. Ask for a larger tolerance, error or epsilon."
             )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def _budget(epsilon: float, delta: float) -> Budget | None:
-    return None if isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0 else Budget(epsilon, delta)
-
-
-def _positive(name: str, value: float) -> float:
-    number = finite_number(name, value)
-    if not number > 0:
-        raise InvalidParameter(f"{name} must be a positive number, got {value!r}.")
-    return number
+    return bisect(enough, high, high // 2)[0]

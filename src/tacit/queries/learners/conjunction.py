@@ -1,24 +1,25 @@
 """Conjunctions: `x1 and x4 and not x5`, from one statistical query for each literal (the lecture's Theorem 5)."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.accounting.ledger import Ledger
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.tables import validated
-from tacit.queries.learners.inquiry import Inquiry, Round
-from tacit.queries.learners.learner import OracleClassifier, cleaned_as
+from tacit.queries.learners.learner import Labels, SQClassifier, cleaned_as
+from tacit.queries.oracle.session import Session
 from tacit.queries.sample_sizes import conjunction_error
 from tacit.sums.language.expression import number
-from tacit.sums.query import StatisticalQuery
+from tacit.sums.query import Function, Query, RowSums, StatisticalQuery
 
 
 @final
-class ConjunctionClassifier(OracleClassifier):
+@dataclass(eq=False, repr=False)
+class ConjunctionClassifier(SQClassifier):
     """Learn which features must be true (or false) for a record to be in the second class.
 
     For each literal it is asked how often the literal is false in a record of that class, and the literals for which
@@ -44,30 +45,13 @@ class ConjunctionClassifier(OracleClassifier):
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
 
-    most_classes = 2
+    _: KW_ONLY
+    error: float = 0.1
+    confidence: float = 0.95
+    monotone: bool = True
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        error: float = 0.1,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        monotone: bool = True,
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.error = error
-        self.confidence = confidence
-        self.noise_rate = noise_rate
-        self.monotone = monotone
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    most_classes = 2
+    of = "population"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the second class where no literal is false."""
@@ -85,27 +69,23 @@ class ConjunctionClassifier(OracleClassifier):
         blocks = cleaned_as(columns, X)
         return np.concatenate([np.column_stack([block[name] > 0 for name in columns]) for block in blocks])
 
-    def _rows(self, X: Any, **checks: Any) -> Any:
-        return validated(self, X, **checks)
+    def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:
+        return [[StatisticalQuery(_falsified(name, sign, labels)) for name, sign in self._literals(columns)]]
 
-    def _rounds(self, n: int, names: tuple[str, ...], labels: tuple[Any, ...]) -> list[Round]:
-        return [Round(_queries(self._literals(names), "", labels[1]))]
-
-    def _study(self, inquiry: Inquiry, names: tuple[str, ...], *, encoded: bool) -> None:
-        literals, label, positive = self._literals(names), inquiry.label, inquiry.labels[1]
-        self.error_ = self._kept_error(inquiry.n, len(names))
-        self.threshold_ = self.error_ / (2 * len(literals))
-        queries = _queries(literals, label, positive)
-        values = np.array(inquiry.ask(0, queries).values)
-        kept = (values <= self.threshold_).tolist()
-        words = self._literals(tuple(map(str, getattr(self, "feature_names_in_", names))))
+    def _study(self, session: Session, columns: Sequence[str], labels: Labels) -> None:
+        self.error_ = self._kept_error(session.engine.n, len(columns))
+        self.threshold_ = self.error_ / (2 * len(session.rounds[0]))
+        # Columns that are no numbers are refused by their names, before the charge.
+        session.engine.prepare(RowSums(tuple(columns)))
+        kept = (np.array(session.ask(0).values) <= self.threshold_).tolist()
+        words = self._literals(getattr(self, "feature_names_in_", columns))
         self.literals_ = [
-            name if sign > 0 else f"not {name}" for (name, sign), keep in zip(words, kept, strict=True) if keep
+            str(name) if sign > 0 else f"not {name}" for (name, sign), keep in zip(words, kept, strict=True) if keep
         ]
-        self.needed_ = np.zeros((len(names), 2), dtype=bool)
-        self.needed_[:, : len(literals) // len(names)] = np.reshape(kept, (len(names), -1))
+        self.needed_ = np.zeros((len(columns), 2), dtype=bool)
+        self.needed_[:, : len(kept) // len(columns)] = np.reshape(kept, (len(columns), -1))
 
-    def _literals(self, names: tuple[str, ...]) -> list[tuple[str, int]]:
+    def _literals(self, names: Sequence[str]) -> list[tuple[str, int]]:
         return [(name, sign) for name in names for sign in ((1,) if self.monotone else (1, -1))]
 
     def _kept_error(self, n: int, features: int) -> float:
@@ -126,15 +106,11 @@ class ConjunctionClassifier(OracleClassifier):
         return tags
 
 
-def _queries(literals: list[tuple[str, int]], label: str, positive: Any) -> list[StatisticalQuery]:
-    return [StatisticalQuery(_falsified(name, sign, label, positive)) for name, sign in literals]
-
-
-def _falsified(name: str, sign: int, label: str, positive: Any) -> Callable[[Any], Any]:
+def _falsified(name: str, sign: int, labels: Labels) -> Function:
     """Return the query whether a record of the second class has a false literal."""
 
     def asked(table: Any) -> Any:
         feature = number(table[name])
-        return (feature <= 0 if sign > 0 else feature > 0) & (table[label] == positive)
+        return (feature <= 0 if sign > 0 else feature > 0) & (table[labels.column] == labels.values[1])
 
     return asked

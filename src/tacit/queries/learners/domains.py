@@ -59,18 +59,19 @@ class Feature(ABC):
 
 @final
 @dataclass(frozen=True)
-class Encoded:
-    """A feature whose codes are in a column already."""
+class CodeColumn:
+    """A column of a matrix that has the codes of a feature already, `size` of them."""
 
-    column: str
+    name: str
+    size: int
 
     def code(self, table: Any) -> Any:
         """Return the column."""
-        return table[self.column]
+        return table[self.name]
 
     def test(self, table: Any, code: int, *, up_to: bool = False) -> Any:
         """Compare the column."""
-        return table[self.column] <= code if up_to else table[self.column] == code
+        return table[self.name] <= code if up_to else table[self.name] == code
 
 
 @final
@@ -182,9 +183,8 @@ def declared_features(
         )
     if bounds is not None:
         pairs = _for_each(names, [bounds] * len(names) if np.ndim(bounds) == 1 else bounds)
-        return tuple(
-            _of_number(name, Number(*checked_range(*pair)), width) for name, pair in zip(names, pairs, strict=True)
-        )
+        ranges = [Number(*checked_range(*pair)) for pair in pairs]
+        return tuple(_of_column(name, column, width) for name, column in zip(names, ranges, strict=True))
     if columns is not None:
         return tuple(_of_column(name, columns[name], width) for name in names)
     return tuple(Cut(name, (0.0,)) for name in names)
@@ -196,22 +196,16 @@ def _for_each(names: Sequence[str], declared: Sequence[Any]) -> Sequence[Any]:
     return declared
 
 
-def _of_column(name: str, column: Any, bins: int) -> Feature:
-    if isinstance(column, Number):
-        return _of_number(name, column, bins)
-    return _of_moment(name, column, bins) if isinstance(column, Moment) else Named(name, column)
-
-
-def _of_number(name: str, column: Number, bins: int) -> Cut:
-    """Cut the range of a number into bins."""
+def _of_column(name: str, column: Column, bins: int) -> Feature:
+    """Cut the range of a number, or the days of a moment, into bins; levels are codes already."""
+    if isinstance(column, Levelled):
+        return Named(name, column)
     shares = np.arange(1, max(bins, 2)) / max(bins, 2)
-    width = column.high - column.low
-    edges = column.low + (np.expm1(shares * math.log1p(width)) if column.log else shares * width)
-    return Cut(name, tuple(edges.tolist()), column)
-
-
-def _of_moment(name: str, column: Moment, bins: int) -> Cut:
-    """Cut the time between the ends of a moment into bins of whole days."""
-    low, high = day_number(column.low), day_number(column.high)
-    edges = np.unique(np.floor(low + np.arange(1, max(bins, 2)) / max(bins, 2) * (high - low)))
+    if isinstance(column, Moment):
+        low, high = day_number(column.low), day_number(column.high)
+        edges = np.unique(np.floor(low + shares * (high - low)))
+    else:
+        assert isinstance(column, Number)
+        width = column.high - column.low
+        edges = column.low + (np.expm1(shares * math.log1p(width)) if column.log else shares * width)
     return Cut(name, tuple(edges.tolist()), column)

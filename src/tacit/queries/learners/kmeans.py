@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, final
 
 import numpy as np
@@ -14,14 +15,11 @@ from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
-from tacit.estimators.parameters import needed_budget
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
-from tacit.queries.learners.affine import features_of, nearest
-from tacit.queries.learners.affordable import affordable_rounds
-from tacit.queries.learners.inquiry import Answers, Inquiry, Round
-from tacit.queries.learners.region import Region, region_for
-from tacit.queries.learners.unlabelled import UnlabelledLearner
+from tacit.queries.learners.geometry import Region, features_of, nearest, region_for
+from tacit.queries.learners.learner import Labels, SQLearner
+from tacit.queries.oracle.session import Reply, Session
 from tacit.sums.query import Histogram, Query
 
 _NOISE = 0.2
@@ -32,7 +30,8 @@ _CERTAIN = 3.0
 
 
 @final
-class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, UnlabelledLearner):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SQLearner):  # type: ignore[misc]
     """Lloyd's k-means over a declared region, for a fixed number of rounds.
 
     Each round asks how many records are nearest to each centre, and for the mean of these. Centres start spread over
@@ -56,28 +55,16 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
-        data_norm: float | None = None,
-        rounds: int | Literal["auto"] = "auto",
-        init: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.data_norm = data_norm
-        self.rounds = rounds
-        self.init = init
-        self.ledger = ledger
-        self.random_state = random_state
+    n_clusters: int = 8
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None
+    data_norm: float | None = None
+    rounds: int | Literal["auto"] = "auto"
+    init: ArrayLike | None = None
+    ledger: Ledger | None = None
+    random_state: object = None
 
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int32]:
         """Fit, and return the nearest centre of each row: labels that are no more private than the rows are."""
@@ -101,30 +88,23 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
     def _declare(self, X: object) -> None:
         self._stated = region_for(self.bounds, self.data_norm, X)
 
-    def _rounds(self, n: int, names: tuple[str, ...]) -> list[Round]:
-        region = self._stated.over(len(names))
-        queries = _queries(region, names, self._first(region))
-        count = affordable_rounds(
-            self.rounds,
-            queries,
-            n,
-            needed_budget(self.epsilon, self.delta),
-            small=_NOISE / (whole_number("n_clusters", self.n_clusters) * math.sqrt(len(names))),
-            fewest=_FEWEST_ROUNDS,
-            most=_MOST_ROUNDS,
-        )
-        return [Round(queries, of="sample")] * count
+    def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:
+        region = self._stated.over(len(columns))
+        queries = _queries(region, tuple(columns), self._first(region))
+        if self.rounds != "auto":
+            return [queries] * whole_number("rounds", self.rounds)
+        small = _NOISE / (whole_number("n_clusters", self.n_clusters) * math.sqrt(len(columns)))
+        return [queries] * self._affordable(queries, n, lambda _: small, _FEWEST_ROUNDS, _MOST_ROUNDS)
 
-    def _study(self, inquiry: Inquiry, names: tuple[str, ...]) -> None:
-        region = self._stated.over(len(names))
-        centres = self._first(region)
-        for left in reversed(range(inquiry.rounds)):
-            answers = inquiry.ask(inquiry.rounds - 1 - left, _queries(region, names, centres))
-            centres, shares = _moved(region, centres, answers)
+    def _study(self, session: Session, columns: Sequence[str], labels: Labels) -> None:
+        region = self._stated.over(len(columns))
+        centres, self.n_iter_ = self._first(region), len(session.rounds)
+        for number in range(self.n_iter_):
+            reply, left = session.ask(number, _queries(region, tuple(columns), centres)), self.n_iter_ - 1 - number
+            centres, shares = _moved(region, centres, reply)
             if left:
                 centres = _shared(region, centres, shares, left)
         self.cluster_centers_ = centres
-        self.n_iter_ = inquiry.rounds
 
     def _first(self, region: Region) -> Floats:
         count = whole_number("n_clusters", self.n_clusters)
@@ -153,13 +133,13 @@ def _queries(region: Region, names: tuple[str, ...], centres: Floats) -> list[Qu
     return [Histogram(code, levels), *region.row_sums(names, code, levels)]
 
 
-def _moved(region: Region, centres: Floats, answers: Answers) -> tuple[Floats, Floats]:
+def _moved(region: Region, centres: Floats, reply: Reply) -> tuple[Floats, Floats]:
     """Return the means of the clusters, and which shares of the records they have for certain, 0 for none.
 
     A few records, as many as noise may pretend, are thought to be at the old centre: a mean of few is mostly noise.
     """
-    counts, sums = np.asarray(answers.values[0]), region.joined(answers.values[1:])
-    doubt = _CERTAIN * answers.deviation
+    counts, sums = np.asarray(reply.values[0]), region.joined(reply.values[1:])
+    doubt = _CERTAIN * reply.deviation
     shares = np.where(counts > doubt, counts, 0.0)
     kept = shares[:, None] > 0
     weight = np.where(kept, shares[:, None] + doubt, 1.0)

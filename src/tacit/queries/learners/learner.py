@@ -1,14 +1,21 @@
-"""What classifiers from statistical queries share: the course of `fit`, `learn` and `preview`."""
+"""What learners from statistical queries share: the course of `fit`, `learn` and `preview`.
 
+A fit finds whom to ask about which columns, opens a `Session` for the rounds that the learner wants, and lets it ask.
+"""
+
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.data.columns import Column
 from tacit.data.frames import read_columns
@@ -18,116 +25,78 @@ from tacit.data.records import Records
 from tacit.data.sources.table import Block
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
-from tacit.estimators.encoded import refuse_targets
+from tacit.estimators.encoded import encoded, refuse_targets
 from tacit.estimators.fitted import fitted_together
-from tacit.estimators.parameters import needed_budget
-from tacit.queries.learners.inquiry import Inquiry, Round, planned
+from tacit.estimators.parameters import needed_budget, refuse_ledger
+from tacit.estimators.tables import validated
 from tacit.queries.oracle.oracle import StatisticalOracle
-from tacit.queries.oracle.plan import Plan, checked_noise_rate
+from tacit.queries.oracle.plan import Demand, Plan, Target, checked_noise_rate
+from tacit.queries.oracle.rounds import Rounds
+from tacit.queries.oracle.session import Session, planned
 from tacit.sums.engines.engine import Engine
 from tacit.sums.engines.matrix import engine_of_arrays
 from tacit.sums.engines.opening import engine_for
-from tacit.sums.query import Histogram, Query, RowSums
+from tacit.sums.query import Query
 
 
-class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """The common course of `fit` and `learn`; what is asked, and what is made of it, each learner says."""
+@final
+@dataclass(frozen=True)
+class Labels:
+    """The column that labels are in, and the values of the classes there; both are empty if there are none."""
+
+    column: str = ""
+    values: tuple[Any, ...] = ()
+
+
+class SQLearner(BaseEstimator, ABC):  # type: ignore[misc]
+    """The common course; what is asked, and what is made of the answers, each learner says."""
 
     epsilon: float | None
     delta: float
-    confidence: float
-    noise_rate: float
-    classes: ArrayLike | None
     ledger: Ledger | None
     random_state: object
+    confidence: float = 0.95
+    noise_rate: float = 0.0
 
-    most_classes: float = np.inf
+    of: Target = "sample"
+    """What the tolerances in `plans_` are about."""
 
     @abstractmethod
-    def _rows(self, X: Any, **checks: Any) -> Any:
-        """Return X (and y, if it is among the checks) as the matrix to ask about."""
-
-    @abstractmethod
-    def _rounds(self, n: int, names: tuple[str, ...], labels: tuple[Any, ...]) -> list[Round]:
+    def _rounds(self, n: int, columns: Sequence[Any], labels: Labels) -> Sequence[Sequence[Query]]:
         """Return the most that is asked of n records, round by round, by public facts alone."""
 
     @abstractmethod
-    def _study(self, inquiry: Inquiry, names: tuple[str, ...], *, encoded: bool) -> None:
-        """Ask about the named columns and keep the model; `encoded` says that `_rows` made them."""
+    def _study(self, session: Session, columns: Sequence[Any], labels: Labels) -> None:
+        """Ask about the columns and keep the model."""
 
-    columns_: Mapping[str, Column] | None
-    """How the records that were asked declare their columns; None for arrays."""
+    def _declare(self, X: object) -> None:
+        """Look at what was declared about rows, here or by the rows themselves (None if there are none)."""
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Say what else is assumed public."""
+        return ()
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from `Records`, or from arrays or a data frame in memory, charging the ledger once."""
-        if isinstance(X, Records):
-            refuse_targets(y)
-            return fitted_together(self, lambda fresh: fresh._fit_records(X))
-        return fitted_together(self, lambda fresh: fresh._fit_arrays(X, y, self._declared_classes(), self.ledger))
+        """Learn from `Records`, or from arrays or a data frame in memory, charging the ledger once.
 
-    def _fit_arrays(self, X: Any, y: Any, declared: ArrayLike | None, payer: Ledger | None) -> None:
-        """Learn from rows in memory."""
-        budget = needed_budget(self.epsilon, self.delta)
-        rows, labels = self._rows(X, y=y)
-        classes, indices, assumed = known_classes(declared, labels, self.most_classes)
-        self._check_rate(len(classes))
-        engine = engine_of_arrays(rows, indices, labels=(0, 1))
-        inquiry = Inquiry.of_records(
-            engine,
-            budget,
-            ledger=payer,
-            random_state=self.random_state,
-            labels=tuple(range(len(classes))),
-            **self._manner(),
-        )
-        self.classes_, self.columns_ = classes, None
-        self._learned(inquiry, engine.names[:-1], assumed, encoded=True)
-
-    def _fit_records(self, records: Records) -> None:
-        """Learn from records, column by column, wherever they are."""
-        budget = needed_budget(self.epsilon, self.delta)
-        engine = engine_for(records)
-        if engine.label is None or not isinstance(engine.columns[engine.label], Levelled):
-            raise InvalidParameter(
-                "a classifier needs a target with declared levels (Category, Ordinal or Flag), got "
-                f"{'none' if engine.label is None else repr(engine.label)}."
-            )
-        labels = self._labels(engine)
-        inquiry = Inquiry.of_records(
-            engine,
-            budget,
-            ledger=records.account(self.ledger),
-            random_state=self.random_state,
-            labels=labels,
-            **self._manner(),
-        )
-        self._from_columns(inquiry, engine, labels, None)
+        Without a target to learn y is ignored.
+        """
+        needed_budget(self.epsilon, self.delta)
+        return fitted_together(self, lambda fresh: fresh._fit(X, y))
 
     def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
         """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label.
 
         `classes` must be declared if they are not the oracle's two labels.
         """
-        return fitted_together(self, lambda fresh: fresh._learn(oracle, features))
-
-    def _learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None) -> None:
-        budget = needed_budget(self.epsilon, self.delta)
-        labels = self._labels(oracle)
-        inquiry = Inquiry.of_oracle(
-            oracle, budget, ledger=self.ledger, random_state=self.random_state, labels=labels, **self._manner()
-        )
-        engine = oracle.engine if isinstance(oracle, StatisticalOracle) else oracle
-        self._from_columns(inquiry, engine, labels, features)
-
-    def _from_columns(
-        self, inquiry: Inquiry, engine: Engine, labels: tuple[Any, ...], features: Sequence[str] | None
-    ) -> None:
-        others = tuple(name for name in inquiry.columns if name != inquiry.label)
-        names = self._columns_of(others) if features is None else tuple(features)
-        self.classes_, self.columns_ = np.array(labels), engine.columns
-        self.n_features_in_ = len(names)
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self._learned(inquiry, names, f"{len(labels)} declared classes", encoded=False)
+        if isinstance(oracle, StatisticalOracle):
+            if self._budget is None:
+                raise InvalidParameter("an oracle answers privately: give a finite epsilon, or fit records themselves.")
+            if self.random_state is not None or self.ledger not in (None, oracle.ledger):
+                raise InvalidParameter("the oracle's own ledger and coins are used: set ledger and random_state there.")
+        elif not isinstance(oracle, Engine) or self._budget is not None:
+            raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
+        return fitted_together(self, lambda fresh: fresh._from_columns(oracle, features))
 
     def preview(self, n: int, features: int | Sequence[str] | None = None) -> tuple[Plan, ...]:
         """Return what `fit` on n records will ask at most, round by round: how many numbers, how good, at what cost.
@@ -135,61 +104,180 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         `features` is how many there are, or their names; it may be left out where a schema says it. Without declared
         classes two are assumed. No record is touched and nothing is charged.
         """
-        n = whole_number("n", n)
+        count, fresh = whole_number("n", n), copy(self)
+        fresh._declare(None)
         names = tuple(f"x{j}" for j in range(features)) if isinstance(features, int) else tuple(features or ())
-        budget = needed_budget(self.epsilon, self.delta)
-        declared = self._declared_classes()
-        classes = 2 if declared is None else len(np.unique(np.asarray(declared)))
-        self._check_rate(classes)
-        return planned(self._rounds(n, names, tuple(range(classes))), n, budget, self.confidence, self.noise_rate)
+        rounds = fresh._rounds(count, fresh._columns(names), self._likely_labels())
+        return planned(rounds, count, self._budget, **self._manner())
 
-    def _learned(self, inquiry: Inquiry, names: tuple[str, ...], assumed: str, *, encoded: bool) -> None:
-        rounds = self._rounds(inquiry.n, names, inquiry.labels)
-        inquiry.check([] if encoded else [_label_query(inquiry), *self._probes(names)])
-        inquiry.run(rounds, lambda: self._study(inquiry, names, encoded=encoded))
-        rate = (f"labels are wrong at rate {self.noise_rate:g}",) if self.noise_rate else ()
-        self.release_ = inquiry.learned(assumed, *rate, *self._assumptions())
-        self.plans_ = self.release_.plans
+    @property
+    def _budget(self) -> Budget | None:
+        return needed_budget(self.epsilon, self.delta)
 
-    def _labels(self, oracle: Any) -> tuple[Any, ...]:
-        """Return the classes as they stand in an oracle's column of labels."""
-        engine = oracle.engine if isinstance(oracle, StatisticalOracle) else oracle
-        if not isinstance(engine, Engine):
-            raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
-        own, declared = engine.labels, self._declared_classes()
-        column = None if engine.label is None else engine.columns[engine.label]
+    def _affordable(
+        self, queries: Sequence[Query], n: int, small: Callable[[int], float], fewest: int, most: int, besides: int = 0
+    ) -> int:
+        """Return the largest number of rounds of such queries at which the noise is small, by public facts alone.
+
+        More rounds learn more, each from a noisier answer. `small` says how large the standard deviation of the noise
+        in one share of an answer may be if there are so many rounds and some `besides`. Without a budget there is no
+        noise, and `most` rounds are right.
+        """
+        budget = self._budget
+        if budget is None:
+            return most
+        demand = Demand.of_queries(queries, n, noise_rate=self.noise_rate, of="sample")
+
+        def deviation(count: int) -> float:
+            try:
+                return demand.factor * Rounds.for_demands(budget, [demand], count).deviation(demand) / n
+            except InvalidParameter:
+                return math.inf
+
+        return next((count for count in range(most, fewest, -1) if deviation(count + besides) <= small(count)), fewest)
+
+    def _manner(self) -> dict[str, Any]:
+        return {"confidence": self.confidence, "noise_rate": self.noise_rate, "of": self.of}
+
+    def _fit(self, X: Any, y: Any) -> None:
+        """Learn from rows in memory, or from records that are encoded as such."""
+        ledger = self.ledger
+        if isinstance(X, Records):
+            ledger, found = X.account(ledger), encoded(X, "none")
+            X, self.encoder_ = found.rows, found.encoder
+        self._declare(X)
+        engine = engine_of_arrays(validated(self, X))
+        self._ask(self._source(engine, ledger), engine.names, Labels())
+
+    def _source(self, engine: Engine, ledger: Ledger | None) -> StatisticalOracle | Engine:
+        """Return whom to ask about records of one's own: for an infinite epsilon the engine itself."""
+        if self._budget is not None:
+            return StatisticalOracle(engine, ledger=ledger, random_state=self.random_state)
+        refuse_ledger(ledger)
+        return engine
+
+    def _from_columns(self, source: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> None:
+        """Learn from a table column by column, wherever it is."""
+        engine = source.engine if isinstance(source, StatisticalOracle) else source
+        self._declare(None)
+        labels = self._labels(engine)
+        others = tuple(name for name in engine.names if name != engine.label)
+        names = self._named(others) if features is None else tuple(features)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        assumed = [f"{len(labels.values)} declared classes"] if labels.values else []
+        self._ask(source, self._columns(names), labels, *assumed)
+
+    def _ask(self, source: StatisticalOracle | Engine, columns: Sequence[Any], labels: Labels, *assumed: str) -> None:
+        """Open a session for all rounds, learn in it, and keep what is promised."""
+        rounds = self._rounds(source.n, columns, labels)
+        with Session(source, self._budget, rounds, label=type(self).__name__, **self._manner()) as session:
+            self._study(session, columns, labels)
+        rate = [f"labels are wrong at rate {self.noise_rate:g}"] if self.noise_rate else []
+        self.release_ = session.release(*assumed, *rate, *self._assumptions())
+        self.plans_ = self.release_.value
+
+    def _labels(self, engine: Engine) -> Labels:
+        """Return the classes as they stand in the engine's column of labels, and keep them."""
+        return Labels()
+
+    def _likely_labels(self) -> Labels:
+        """Return as many classes as there will be, as far as that is known."""
+        return Labels()
+
+    def _named(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return which of a table's columns to ask about if none are named."""
+        return names
+
+    def _columns(self, names: tuple[str, ...]) -> Sequence[Any]:
+        """Return the columns of a table as this learner asks about them."""
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class SQClassifier(ClassifierMixin, SQLearner):  # type: ignore[misc]
+    """The common course of classifiers, whose parameters these are."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    noise_rate: float = 0.0
+    classes: ArrayLike | None = None
+    ledger: Ledger | None = None
+    random_state: object = None
+
+    most_classes: ClassVar[float] = np.inf
+
+    def _fit(self, X: Any, y: Any) -> None:
+        if not isinstance(X, Records):
+            self._fit_rows(X, y, self._declared_classes(), self.ledger)
+            return
+        refuse_targets(y)
+        self._fit_records(X)
+
+    def _fit_rows(self, X: Any, y: Any, declared: ArrayLike | None, ledger: Ledger | None) -> None:
+        """Learn from rows in memory."""
+        self._declare(X)
+        rows, cells = self._rows(X, y)
+        self.classes_, indices, assumed = known_classes(declared, cells, self.most_classes)
+        self.columns_: Mapping[str, Column] | None = None
+        self._check_rate(len(self.classes_))
+        engine = engine_of_arrays(rows, indices, labels=(0, 1))
+        labels = Labels("y", tuple(range(len(self.classes_))))
+        self._ask(self._source(engine, ledger), self._row_columns(engine.names[:-1]), labels, assumed)
+
+    def _fit_records(self, records: Records) -> None:
+        """Learn from records column by column; `columns_` keeps how they declare these."""
+        engine = engine_for(records)
+        if engine.label is None or not isinstance(engine.columns[engine.label], Levelled):
+            raise InvalidParameter(
+                "a classifier needs a target with declared levels (Category, Ordinal or Flag), got "
+                f"{'none' if engine.label is None else repr(engine.label)}."
+            )
+        self._from_columns(self._source(engine, records.account(self.ledger)))
+
+    def _rows(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return X as the matrix to ask about, and the cells of y."""
+        rows, cells = validated(self, X, y=y)
+        return rows, cells
+
+    def _row_columns(self, names: tuple[str, ...]) -> Sequence[Any]:
+        """Return the columns of that matrix as this learner asks about them."""
+        return names
+
+    def _labels(self, engine: Engine) -> Labels:
+        if engine.label is None:
+            raise InvalidParameter("say which column labels are in: StatisticalOracle(..., label='y').")
+        own, declared, column = engine.labels, self._declared_classes(), engine.columns[engine.label]
         known = column.classes if isinstance(column, Levelled) else own
         if isinstance(column, Levelled) and self.most_classes > 2:
             # Sorted, as scikit-learn has classes; a rule for one of two classes stands for the one declared second.
             known = tuple(sorted(known))
         listed = known if declared is None else checked_classes(declared)
-        labels = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
-        self._check_rate(len(labels))
-        if not 2 <= len(labels) <= self.most_classes:
+        values = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
+        self._check_rate(len(values))
+        if not 2 <= len(values) <= self.most_classes:
             most = "two classes" if self.most_classes == 2 else "at least two classes"
-            raise InvalidParameter(f"{type(self).__name__} learns {most}, got {len(labels)}.")
-        if self.noise_rate > 0 and set(labels) != set(own):
+            raise InvalidParameter(f"{type(self).__name__} learns {most}, got {len(values)}.")
+        if self.noise_rate > 0 and set(values) != set(own):
             raise InvalidParameter("noise_rate exchanges the oracle's two labels: they must be the classes.")
-        return labels
+        self.classes_, self.columns_ = np.array(values), engine.columns
+        return Labels(engine.label, values)
+
+    def _likely_labels(self) -> Labels:
+        declared = self._declared_classes()
+        count = 2 if declared is None else len(np.unique(np.asarray(declared)))
+        self._check_rate(count)
+        return Labels("y", tuple(range(count)))
 
     def _declared_classes(self) -> ArrayLike | None:
         """Return the classes that were declared, here or elsewhere."""
         return self.classes
-
-    def _columns_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return which of an oracle's columns to ask about if none are named."""
-        return names
-
-    def _probes(self, names: tuple[str, ...]) -> Sequence[Query]:
-        """Return queries that can be asked if all queries can."""
-        return [RowSums(names)]
-
-    def _assumptions(self) -> tuple[str, ...]:
-        """Say what else is assumed public."""
-        return ()
-
-    def _manner(self) -> dict[str, Any]:
-        return {"name": type(self).__name__, "confidence": self.confidence, "noise_rate": self.noise_rate}
 
     def _check_rate(self, classes: int) -> None:
         if checked_noise_rate(self.noise_rate) > 0 and classes != 2:
@@ -197,7 +285,6 @@ class OracleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.most_classes > 2
         return tags
 
@@ -216,8 +303,3 @@ def cleaned_as(columns: Mapping[str, Column], X: Any) -> Iterator[Block]:
                 "all. Open them with the same schema."
             )
     yield from X.blocks(names)
-
-
-def _label_query(inquiry: Inquiry) -> Query:
-    label = inquiry.label
-    return Histogram(lambda table: table[label], inquiry.labels)

@@ -12,19 +12,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.budget import Budget
 from tacit.numerics.arrays import Floats
-from tacit.queries.learners.domains import Encoded, Feature
-from tacit.queries.oracle.plan import Demand
-from tacit.queries.oracle.rounds import Rounds, better_noise
-from tacit.sums.query import Query
-
-_GOOD = 0.1
+from tacit.queries.learners.domains import CodeColumn, Feature
 
 
 @final
 @dataclass(frozen=True)
-class Literal:
+class FeatureLiteral:
     """That a feature has a code, or one up to it; or the contrary."""
 
     feature: int
@@ -33,13 +27,13 @@ class Literal:
     contrary: bool = False
 
     def holds(self, codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return where it is true, given the feature's codes."""
-        found = codes <= self.code if self.up_to else codes == self.code
-        return np.asarray(found != self.contrary)
+        """Return where it is true, given the codes of all features."""
+        own = codes[:, self.feature]
+        return np.asarray((own <= self.code if self.up_to else own == self.code) != self.contrary)
 
-    def test(self, table: Any, features: Sequence[Feature | Encoded]) -> Any:
+    def test(self, table: Any, columns: Sequence[Feature | CodeColumn]) -> Any:
         """Return the expression for whether it is true of a record."""
-        found = features[self.feature].test(table, self.code, up_to=self.up_to)
+        found = columns[self.feature].test(table, self.code, up_to=self.up_to)
         return ~found if self.contrary else found
 
     def says(self, features: Sequence[Feature]) -> str:
@@ -57,7 +51,7 @@ class Candidates:
     each entry of a row.
     """
 
-    literals: tuple[Literal, ...]
+    literals: tuple[FeatureLiteral, ...]
     inside: Floats
     cells: Floats
     totals: Floats
@@ -65,13 +59,13 @@ class Candidates:
     @classmethod
     def of(cls, features: Sequence[Feature], tables: Sequence[Floats], totals: Floats) -> "Candidates":
         """List the literals of all features, given the shares by code and class."""
-        literals: list[Literal] = []
+        literals: list[FeatureLiteral] = []
         inside, cells = [], []
         for place, (feature, table) in enumerate(zip(features, tables, strict=True)):
             up_to = feature.ordered and feature.size > 2
             # For two codes, one of them and its contrary say all.
             count = feature.size if not feature.ordered and feature.size > 2 else feature.size - 1
-            literals += [Literal(place, code, up_to) for code in range(count)]
+            literals += [FeatureLiteral(place, code, up_to) for code in range(count)]
             inside.append((np.cumsum(table, axis=0) if up_to else table)[:count])
             before = np.arange(1.0, count + 1)
             cells.append(np.minimum(before, feature.size - before) if up_to else np.ones(count))
@@ -103,22 +97,3 @@ class Candidates:
 def allowance(literals: int) -> float:
     """Return the square of what the largest of so many standard normal numbers is about."""
     return 2.0 * math.log(max(2, literals))
-
-
-def affordable(most: int, budget: Budget | None, queries: Sequence[Query], n: int, noise_rate: float) -> int:
-    """Return for how many rounds of such queries, and one more, a good literal in the last stands out from the noise.
-
-    Each round is thought to halve the records that the next is about, and a good literal to halve those into parts
-    whose classes differ by `_GOOD` in mean square. Of T = 2^(1 - rounds) of the records it gains (T/4) _GOOD, and the
-    allowance is that of `Candidates.gains`, luck (4/T) deviation^2. Only public quantities are looked at.
-    """
-    if budget is None:
-        return most
-    demand = Demand.of_queries(queries, n, noise_rate=noise_rate, of="sample")
-    for rounds in range(most, 1, -1):
-        weights = (1,) * (rounds + 1)
-        noise = Rounds(budget, better_noise(budget, [demand], weights), weights, demand.size)
-        deviation = demand.factor * noise.deviation(0, demand) / n
-        if 2.0 ** (1 - rounds) >= 4.0 * math.sqrt(allowance(demand.size) / _GOOD) * deviation:
-            return rounds
-    return 1

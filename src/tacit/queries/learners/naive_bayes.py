@@ -1,23 +1,28 @@
 """Naive Bayes: how often each class has each value of each feature, all of it asked at once."""
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tacit.accounting.ledger import Ledger
-from tacit.checks import finite_number
-from tacit.data.schema import Schema
-from tacit.errors import InvalidParameter
+from tacit.checks import positive_number
 from tacit.numerics.arrays import Floats
-from tacit.queries.learners.counts import Counts, count_classes, unasked
-from tacit.queries.learners.discrete import Coded, DiscreteClassifier
-from tacit.queries.learners.inquiry import Inquiry, Round
+from tacit.queries.learners.discrete import (
+    ClassCounts,
+    Columns,
+    DiscreteClassifier,
+    count_classes,
+    everyone,
+)
+from tacit.queries.learners.learner import Labels
+from tacit.queries.oracle.session import Session
+from tacit.sums.query import Histogram
 
 
 @final
+@dataclass(eq=False, repr=False)
 class SQNaiveBayes(DiscreteClassifier):
     """Naive Bayes over features with finitely many values: one histogram a feature, in one round.
 
@@ -46,34 +51,10 @@ class SQNaiveBayes(DiscreteClassifier):
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        schema: Schema | None = None,
-        levels: int | Sequence[int] | None = None,
-        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
-        bins: int = 8,
-        smoothing: float = 1.0,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.schema = schema
-        self.levels = levels
-        self.bounds = bounds
-        self.bins = bins
-        self.smoothing = smoothing
-        self.confidence = confidence
-        self.noise_rate = noise_rate
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    _: KW_ONLY
+    smoothing: float = 1.0
+
+    of = "population"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of every record."""
@@ -92,30 +73,16 @@ class SQNaiveBayes(DiscreteClassifier):
             joint += table[codes[:, place]]
         return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
 
-    def _course(self, n: int, sizes: list[int], labels: tuple[Any, ...]) -> list[Round]:
-        return [Round(count_classes([unasked] * len(sizes), sizes, unasked, labels))]
+    def _rounds(self, n: int, columns: Columns, labels: Labels) -> list[list[Histogram]]:
+        return [count_classes(columns, labels, everyone())]
 
-    def _ask(self, inquiry: Inquiry, columns: Coded) -> None:
-        before = finite_number("smoothing", self.smoothing)
-        if before <= 0:
-            raise InvalidParameter(f"smoothing must be positive, got {self.smoothing!r}.")
-        sizes = [feature.size for feature in self.features_]
-        queries = count_classes(
-            [each.code for each in columns], sizes, lambda table: table[inquiry.label], inquiry.labels
-        )
-        counts = Counts.of(inquiry.ask(0, queries), sizes, 1)
-        prior = _distribution(counts.totals[0], before / inquiry.n)
-        start = (before / inquiry.n + counts.deviation) * len(prior) * prior
+    def _study(self, session: Session, columns: Columns, labels: Labels) -> None:
+        before, n = positive_number("smoothing", self.smoothing), session.engine.n
+        counts = ClassCounts.of(session.ask(0), columns, 1)
+        prior = np.maximum(counts.totals[0], 0.0) + before / n
+        prior /= prior.sum()
+        start = (before / n + counts.deviation) * len(prior) * prior
+        filled = [np.maximum(table[0], 0.0) + start for table in counts.tables]
         self.class_log_prior_ = np.log(prior)
-        self.feature_log_prob_ = [np.log(_by_class(table[0], start)) for table in counts.tables]
-
-
-def _distribution(shares: Floats, before: float) -> Floats:
-    positive = np.maximum(shares, 0.0) + before
-    return np.asarray(positive / positive.sum())
-
-
-def _by_class(table: Floats, start: Floats) -> Floats:
-    """Return the probability of every code within each class; a code that nobody has tells nothing."""
-    filled = np.maximum(table, 0.0) + start
-    return np.asarray(filled / filled.sum(axis=0))
+        # Of every code within each class; a code that nobody has tells nothing.
+        self.feature_log_prob_ = [np.log(table / table.sum(axis=0)) for table in filled]

@@ -1,5 +1,7 @@
 """Principal components, from the mean and the second moments, asked at once."""
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, final
 
 import numpy as np
@@ -14,13 +16,14 @@ from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import known_norm
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
-from tacit.queries.learners.inquiry import Inquiry, Round
-from tacit.queries.learners.unlabelled import UnlabelledLearner
+from tacit.queries.learners.learner import Labels, SQLearner
+from tacit.queries.oracle.session import Session
 from tacit.sums.query import Query, RowSums, SecondMoments
 
 
 @final
-class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnlabelledLearner):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SQLearner):  # type: ignore[misc]
     """The directions in which records vary most, from a noisy matrix of second moments.
 
     Guarantee: all fitted attributes are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
@@ -37,24 +40,14 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnlabelledLearner
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        data_norm: float | None = None,
-        center: bool = True,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.data_norm = data_norm
-        self.center = center
-        self.ledger = ledger
-        self.random_state = random_state
+    n_components: int | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+    _: KW_ONLY
+    data_norm: float | None = None
+    center: bool = True
+    ledger: Ledger | None = None
+    random_state: object = None
 
     def transform(self, X: Any) -> Floats:
         """Return the coordinates of rows along the components."""
@@ -75,26 +68,23 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnlabelledLearner
     def _declare(self, X: object) -> None:
         self._norm = known_norm(self.data_norm, X)
 
-    def _rounds(self, n: int, names: tuple[str, ...]) -> list[Round]:
-        self._count(len(names))
-        return [Round(self._queries(names), of="sample")]
+    def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:
+        self._count(len(columns))
+        moments = SecondMoments(tuple(columns), self._norm)
+        return [[moments, RowSums(tuple(columns), norm=self._norm)] if self.center else [moments]]
 
-    def _study(self, inquiry: Inquiry, names: tuple[str, ...]) -> None:
-        moments, *mean = inquiry.ask(0, self._queries(names)).values
-        self.mean_ = np.asarray(mean[0][0]) if mean else np.zeros(len(names))
+    def _study(self, session: Session, columns: Sequence[str], labels: Labels) -> None:
+        moments, *mean = session.ask(0).values
+        n, count = session.engine.n, self._count(len(columns))
+        self.mean_ = np.asarray(mean[0][0]) if mean else np.zeros(len(columns))
         # As the ordinary estimate of a variance has it, if the mean was estimated as well.
-        factor = inquiry.n / max(1, inquiry.n - 1) if mean else 1.0
+        factor = n / max(1, n - 1) if mean else 1.0
         values, vectors = np.linalg.eigh(factor * (moments - np.outer(self.mean_, self.mean_)))
-        count = self._count(len(names))
         variances = np.maximum(values[::-1], 0.0)
         self.components_ = _signed(vectors.T[::-1][:count])
         self.explained_variance_ = variances[:count]
         self.explained_variance_ratio_ = variances[:count] / (variances.sum() or 1.0)
         self.n_components_ = count
-
-    def _queries(self, names: tuple[str, ...]) -> list[Query]:
-        moments = SecondMoments(names, self._norm)
-        return [moments, RowSums(names, norm=self._norm)] if self.center else [moments]
 
     def _count(self, width: int) -> int:
         count = width if self.n_components is None else whole_number("n_components", self.n_components)

@@ -1,25 +1,32 @@
-"""Decision trees, grown level by level from statistical queries, in the manner of ID3."""
+"""Decision trees, grown level by level from statistical queries in the manner of ID3; lists share the growing."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
-from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
-from tacit.estimators.parameters import needed_budget
 from tacit.numerics.arrays import Floats
-from tacit.queries.learners.counts import Counts, Groups, constant, count_classes, count_groups, settled, unasked
-from tacit.queries.learners.discrete import Coded, DiscreteClassifier
-from tacit.queries.learners.inquiry import Inquiry, Round
-from tacit.queries.learners.literals import Candidates, Literal, affordable, allowance
+from tacit.queries.learners.discrete import (
+    ClassCounts,
+    Columns,
+    DiscreteClassifier,
+    Groups,
+    count_classes,
+    count_groups,
+    everyone,
+    settled,
+)
+from tacit.queries.learners.learner import Labels
+from tacit.queries.learners.literals import Candidates, FeatureLiteral, allowance
+from tacit.queries.oracle.session import Session
+from tacit.sums.language.expression import constant
+from tacit.sums.query import Histogram
 
-_DEEPEST = 10
-"""Where a record is in a deeper tree would be too long an expression to ask about."""
+_GOOD = 0.1
 
 
 @final
@@ -28,17 +35,104 @@ class Node:
     """A leaf, or a literal and where to go if it is true and if it is not; and the shares of the classes here."""
 
     shares: Floats
-    literal: Literal | None = None
+    literal: FeatureLiteral | None = None
     yes: int = -1
     no: int = -1
 
 
+@dataclass(eq=False, repr=False)
+class GrownClassifier(DiscreteClassifier):
+    """Nodes that are grown in rounds of queries about those still open; a last round counts the classes in leaves.
+
+    Nodes of a round are disjoint, so replacing a record moves two counts for each feature, however many there are.
+    """
+
+    size_parameter: ClassVar[tuple[str, int]]
+    """The parameter that says how many rounds may be grown, and the most it may be: queries must not be too long."""
+
+    @abstractmethod
+    def _widths(self, rounds: int) -> list[int]:
+        """Return how many nodes may be open in each round, and how many leaves there may be in the end."""
+
+    @abstractmethod
+    def _grow(self, number: int, candidates: Candidates, deviation: float, width: int) -> list[int]:
+        """Split an open node, one of so many, if that stands out from the noise; return the new nodes to go on with."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the shares of the classes in every record's leaf."""
+        codes = self._codes(X)
+        place = np.zeros(len(codes), dtype=np.intp)
+        for number, node in enumerate(self.nodes_):
+            if node.literal is not None:
+                here = place == number
+                place[here] = np.where(node.literal.holds(codes[here]), node.yes, node.no)
+        return np.array([node.shares for node in self.nodes_])[place]
+
+    def _rounds(self, n: int, columns: Columns, labels: Labels) -> list[list[Histogram]]:
+        """Grow as long as a good literal in the last round but one stands out from the noise.
+
+        Each round is thought to halve the records that the next is about, and a good literal to halve those into parts
+        whose classes differ by `_GOOD` in mean square. Of T = 2^(1 - rounds) of the records it gains (T/4) _GOOD, and
+        the allowance is that of `Candidates.gains`, luck (4/T) deviation^2. Only public quantities are looked at.
+        """
+        name, largest = self.size_parameter
+        most = whole_number(name, getattr(self, name))
+        if most > largest:
+            raise InvalidParameter(f"{name} must be at most {largest}, got {most}.")
+        first = count_classes(columns, labels, everyone())
+        scale = 4.0 * math.sqrt(allowance(sum(query.size for query in first)) / _GOOD)
+        rounds = self._affordable(first, n, lambda count: 2.0 ** (1 - count) / scale, 1, most, besides=1)
+        *widths, leaves = self._widths(rounds)
+        counted = {width: count_classes(columns, labels, everyone(width)) for width in widths}
+        return [*(counted[width] for width in widths), count_groups(labels, everyone(leaves))]
+
+    def _study(self, session: Session, columns: Columns, labels: Labels) -> None:
+        self.nodes_ = [Node(np.full(len(labels.values), 1.0 / len(labels.values)))]
+        last, open_nodes = len(session.rounds) - 1, [0]
+        for number in range(last):
+            if open_nodes:
+                queries = count_classes(columns, labels, self._groups(columns, open_nodes))
+                counts = ClassCounts.of(session.ask(number, queries), columns, len(open_nodes))
+                added = []
+                for place, at in enumerate(open_nodes):
+                    tables, totals = [table[place] for table in counts.tables], counts.totals[place]
+                    candidates = Candidates.of(self.features_, tables, totals)
+                    added += self._grow(at, candidates, counts.deviation, len(open_nodes))
+                open_nodes = added
+        leaves = [number for number, node in enumerate(self.nodes_) if node.literal is None]
+        reply = session.ask(last, count_groups(labels, self._groups(columns, leaves)))
+        counted = np.reshape(reply.values[0], (len(leaves), -1))
+        for number, shares in zip(leaves, settled(counted, reply.deviation + 1.0 / session.engine.n), strict=True):
+            self.nodes_[number] = replace(self.nodes_[number], shares=shares)
+
+    def _split(self, number: int, literal: FeatureLiteral) -> tuple[int, int]:
+        """Split a node by a literal; return the nodes where that is true and where it is not."""
+        yes, no = len(self.nodes_), len(self.nodes_) + 1
+        self.nodes_[number] = replace(self.nodes_[number], literal=literal, yes=yes, no=no)
+        self.nodes_ += [Node(self.nodes_[number].shares)] * 2
+        return yes, no
+
+    def _groups(self, columns: Columns, wanted: list[int]) -> Groups:
+        """Return the expression for the place of a record's node among those wanted, -1 if it is in none."""
+        numbers, nodes = {number: place for place, number in enumerate(wanted)}, tuple(self.nodes_)
+
+        def place(table: Any) -> Any:
+            found: dict[int, Any] = {}
+            for number in reversed(range(len(nodes))):
+                node, found[number] = nodes[number], constant(numbers.get(number, -1))
+                if node.literal is not None:
+                    found[number] = node.literal.test(table, columns).ifelse(found[node.yes], found[node.no])
+            return found[0]
+
+        return Groups(place, len(wanted))
+
+
 @final
-class SQDecisionTree(DiscreteClassifier):
+@dataclass(eq=False, repr=False)
+class SQDecisionTree(GrownClassifier):
     """A decision tree: each level is one round of queries about all open nodes, and the leaves are the last round.
 
-    Nodes of a level are disjoint, so replacing a record moves two counts for each feature, however many nodes there
-    are. A node is split by the literal that lowers its Gini impurity most, if that stands out from the noise.
+    A node is split by the literal that lowers its Gini impurity most, if that stands out from the noise.
 
     Guarantee: the tree is (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: public are n, the declared features and the classes; when `classes` is None (and no schema declares them)
@@ -58,50 +152,10 @@ class SQDecisionTree(DiscreteClassifier):
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        *,
-        max_depth: int = 4,
-        schema: Schema | None = None,
-        levels: int | Sequence[int] | None = None,
-        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
-        bins: int = 8,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        classes: ArrayLike | None = None,
-        ledger: Ledger | None = None,
-        random_state: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.max_depth = max_depth
-        self.schema = schema
-        self.levels = levels
-        self.bounds = bounds
-        self.bins = bins
-        self.confidence = confidence
-        self.noise_rate = noise_rate
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    _: KW_ONLY
+    max_depth: int = 4
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the commonest class of every record's leaf."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the shares of the classes in every record's leaf."""
-        codes = self._codes(X)
-        place = np.zeros(len(codes), dtype=np.intp)
-        for number, node in enumerate(self.nodes_):
-            if node.literal is not None:
-                here = place == number
-                true = node.literal.holds(codes[here, node.literal.feature])
-                place[here] = np.where(true, node.yes, node.no)
-        return np.array([node.shares for node in self.nodes_])[place]
+    size_parameter = ("max_depth", 10)
 
     def rules(self) -> str:
         """Return the tree in words."""
@@ -115,58 +169,10 @@ class SQDecisionTree(DiscreteClassifier):
         otherwise = self._lines(node.no, indent + "    ")
         return [f"{indent}if {node.literal.says(self.features_)}:", *then, f"{indent}else:", *otherwise]
 
-    def _course(self, n: int, sizes: list[int], labels: tuple[Any, ...]) -> list[Round]:
-        most, budget = whole_number("max_depth", self.max_depth), needed_budget(self.epsilon, self.delta)
-        if most > _DEEPEST:
-            raise InvalidParameter(f"max_depth must be at most {_DEEPEST}, got {self.max_depth!r}.")
-        depth = affordable(most, budget, self._level(sizes, labels, 0).queries, n, self.noise_rate)
-        levels = [self._level(sizes, labels, level) for level in range(depth)]
-        return [*levels, Round([count_groups(unasked, labels, Groups(unasked, 2 ** len(levels)))], of="sample")]
+    def _widths(self, rounds: int) -> list[int]:
+        return [2**level for level in range(rounds + 1)]
 
-    def _level(self, sizes: list[int], labels: tuple[Any, ...], level: int) -> Round:
-        groups = Groups(unasked, 2**level)
-        return Round(count_classes([unasked] * len(sizes), sizes, unasked, labels, groups), of="sample")
-
-    def _ask(self, inquiry: Inquiry, columns: Coded) -> None:
-        self.nodes_ = [Node(np.full(len(inquiry.labels), 1.0 / len(inquiry.labels)))]
-        open_nodes = [0]
-        for level in range(inquiry.rounds - 1):
-            open_nodes = self._grow(inquiry, columns, open_nodes, level) if open_nodes else []
-        leaves = [number for number, node in enumerate(self.nodes_) if node.literal is None]
-        query = count_groups(lambda table: table[inquiry.label], inquiry.labels, self._groups(columns, leaves))
-        answers = inquiry.ask(inquiry.rounds - 1, [query])
-        counted = np.reshape(answers.values[0], (len(leaves), -1))
-        for number, shares in zip(leaves, settled(counted, answers.deviation + 1.0 / inquiry.n), strict=True):
-            self.nodes_[number] = replace(self.nodes_[number], shares=shares)
-
-    def _grow(self, inquiry: Inquiry, columns: Coded, open_nodes: list[int], level: int) -> list[int]:
-        """Ask about the open nodes, split those where it is worth it, and return the new nodes."""
-        sizes = [feature.size for feature in self.features_]
-        groups = self._groups(columns, open_nodes)
-        queries = count_classes(
-            [each.code for each in columns], sizes, lambda table: table[inquiry.label], inquiry.labels, groups
-        )
-        counts = Counts.of(inquiry.ask(level, queries), sizes, len(open_nodes))
-        added: list[int] = []
-        for place, number in enumerate(open_nodes):
-            found = Candidates.of(self.features_, [table[place] for table in counts.tables], counts.totals[place])
-            gains = found.gains(counts.deviation, allowance(len(open_nodes) * len(found.literals)))
-            best = int(gains.argmax())
-            if gains[best] > 1e-12:
-                yes, no = len(self.nodes_), len(self.nodes_) + 1
-                self.nodes_[number] = replace(self.nodes_[number], literal=found.literals[best], yes=yes, no=no)
-                self.nodes_ += [Node(self.nodes_[number].shares)] * 2
-                added += [yes, no]
-        return added
-
-    def _groups(self, columns: Coded, wanted: list[int]) -> Groups:
-        """Return the expression for the place of a record's node among those wanted, -1 if it is in none."""
-        numbers = {number: place for place, number in enumerate(wanted)}
-
-        def number(table: Any, at: int = 0) -> Any:
-            node = self.nodes_[at]
-            if node.literal is None:
-                return numbers.get(at, -1)
-            return node.literal.test(table, columns).ifelse(number(table, node.yes), number(table, node.no))
-
-        return Groups(number if len(self.nodes_) > 1 else constant(0), len(wanted))
+    def _grow(self, number: int, candidates: Candidates, deviation: float, width: int) -> list[int]:
+        gains = candidates.gains(deviation, allowance(width * len(candidates.literals)))
+        best = int(gains.argmax())
+        return [*self._split(number, candidates.literals[best])] if gains[best] > 1e-12 else []

@@ -11,21 +11,26 @@ chosen by looking at earlier answers about the same records is not independent. 
 
 import hashlib
 import math
+from dataclasses import replace
 from typing import Literal, final
 
 import numpy as np
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.checks import checked_confidence, finite_number, whole_number
+from tacit.checks import checked_confidence, positive_number, whole_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import Laplace
-from tacit.queries.oracle.oracle import Answer, Asking, Shares, StatisticalOracle, asked_in_words
-from tacit.queries.oracle.plan import Demand, Plan, checked_noise_rate, rounded_up
+from tacit.queries.oracle.oracle import Answer, Asking, StatisticalOracle, asked_in_words
+from tacit.queries.oracle.plan import (
+    LARGEST_EPSILON,
+    Demand,
+    Plan,
+    checked_noise_rate,
+    rounded_up,
+    smallest_epsilon,
+)
 from tacit.sums.engines.engine import Part
-from tacit.sums.query import Query, StatisticalQuery
-
-_LARGEST_EPSILON = 1e4
+from tacit.sums.query import StatisticalQuery
 
 
 @final
@@ -86,21 +91,14 @@ class Conversation:
         payer = self._payers[self._used] if split else self._oracle.ledger
         demand = self._demand(self._oracle.engine.part_size(part) if part is not None else self._oracle.n)
         budget = self.plan.budget if split else self.plan.budget / self._count
-        step = Plan(
-            noise="laplace", budget=budget, tolerance=self.plan.tolerance, sampling_error=self.plan.sampling_error,
-            noise_error=self.plan.noise_error, confidence=self._confidence, n=self._oracle.n, size=1, of="population",
-            parts=self.plan.parts,
-        )  # fmt: skip
+        step = replace(self.plan, budget=budget, size=1)
         prepared = [self._oracle.engine.prepare(query)]
         asking = Asking(self._noise_rate, f"{self._name}: {asked_in_words(prepared)}", payer, part, talk=self._name)
         shares = self._oracle._shares(prepared, demand, step, asking)
         if not shares.repeated:
             self._used += 1
-        return self._told(query, shares, step)
-
-    def _told(self, query: Query, shares: Shares, step: Plan) -> Answer:
         means = shares.means
-        if self.plan.parts == 1:
+        if not split:
             means = np.clip(np.rint(means / self._grid), 0, round(1 / self._grid)) * self._grid
         return shares.answer(query.answer(means), step.tolerance * query.unit, step)
 
@@ -139,39 +137,34 @@ class Conversation:
 
     def _split(self, budget: Budget) -> Plan:
         demand = self._demand(self._smallest())
-        noise = demand.noise_error(Laplace.for_budget(budget, demand.l1, (1,)))
-        return self._planned(budget, demand.sampling, noise, self._count)
+        return self._planned(budget, demand.sampling, self._noise_error(demand, budget), self._count)
 
     def _rounded(self, budget: Budget) -> Plan:
         demand = self._demand(self._oracle.n)
-        noise = demand.noise_error(Laplace.for_budget(budget / self._count, demand.l1, (1,)))
+        noise = self._noise_error(demand, budget / self._count)
         transcripts = self._count * math.log1p(1.0 / self._grid)
         unions = transcripts + math.log(4.0 * self._count / (1.0 - self._confidence))
         sampling = demand.factor * math.sqrt(unions / (2.0 * self._oracle.n))
         return self._planned(budget, sampling, noise + self._grid / 2.0, 1)
 
+    def _noise_error(self, demand: Demand, budget: Budget) -> float:
+        return demand.noise_error(demand.mechanism("laplace", budget).error(1.0 - demand.noise_share))
+
     def _planned(self, budget: Budget, sampling: float, noise: float, parts: int) -> Plan:
         return Plan(
-            noise="laplace", budget=budget, tolerance=sampling + noise, sampling_error=sampling, noise_error=noise,
-            confidence=self._confidence, n=self._oracle.n, size=self._count, of="population", parts=parts,
-        )  # fmt: skip
+            "laplace", budget, sampling, noise, self._confidence, self._oracle.n, self._count, "population", parts
+        )
 
     def _needed(self, tolerance: float) -> float:
         """Return the smallest epsilon, to five digits, that keeps the tolerance, or refuse."""
-        wanted = finite_number("tolerance", tolerance)
-        if not wanted > 0:
-            raise InvalidParameter(f"tolerance must be positive, got {tolerance!r}.")
-        best = self._best(Budget(_LARGEST_EPSILON))
+        wanted = positive_number("tolerance", tolerance)
+        best = self._best(Budget(LARGEST_EPSILON))
         if best.tolerance > wanted:
             raise InvalidParameter(
                 f"{self._oracle.n} records cannot keep {tolerance:g} for {self._count} queries that depend on each "
                 f"other: {best.sampling_error:.3g} is the sample's part alone. Ask for less, or have more records."
             )
-        low, high = 1e-8, _LARGEST_EPSILON
-        for _ in range(60):
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if self._best(Budget(middle)).tolerance <= wanted else (middle, high)
-        return rounded_up(high)
+        return rounded_up(smallest_epsilon(lambda epsilon: self._best(Budget(epsilon)).tolerance <= wanted, 1e-8))
 
     def _opened(self) -> list[Ledger | None]:
         ledger = self._oracle.ledger

@@ -1,12 +1,13 @@
 """The oracle: it owns the records, answers statistical queries to a tolerance, and charges for each answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tacit.accounting.answers import question_digest, recall, record
+from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import Records
@@ -16,13 +17,13 @@ from tacit.numerics.arrays import Floats
 from tacit.queries.oracle.plan import (
     Demand,
     Plan,
+    Target,
     checked_noise_rate,
     enough_records,
     plan_for_budget,
     plan_for_tolerance,
 )
-from tacit.queries.oracle.rounds import Answered, Rounds
-from tacit.release import NEIGHBOURS, Release, release
+from tacit.release import NEIGHBOURS, release
 from tacit.sums.engines.engine import Engine, Part, Prepared
 from tacit.sums.engines.opening import engine_for
 from tacit.sums.language.words import in_words
@@ -31,10 +32,6 @@ from tacit.sums.query import KINDS, Query
 if TYPE_CHECKING:
     from tacit.queries.oracle.conversation import Conversation
 
-
-Target = Literal["population", "sample"]
-Ask = Callable[..., "list[Answer]"]
-Result = TypeVar("Result")
 _LONGEST_LABEL = 200
 
 
@@ -70,11 +67,12 @@ class Answer:
 @final
 @dataclass(frozen=True)
 class Shares:
-    """Noisy means, in shares; whether they are private, and whether they were paid for before."""
+    """Noisy means, in shares; whether they are private, the entry of their charge, and whether it was made before."""
 
     means: Floats
     private: bool
-    repeated: bool
+    entry: Entry | None = None
+    repeated: bool = False
 
     def answer(self, value: Any, tolerance: float, plan: Plan) -> Answer:
         """Return a value computed from the means as an answer."""
@@ -165,7 +163,10 @@ class StatisticalOracle:
         of: Target = "population",
     ) -> Plan:
         """Return how the queries would be answered together and at what cost; touch and charge nothing."""
-        demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
+        demand = self._demand(made_again(queries), confidence, noise_rate, of)
+        return self._plan(demand, tolerance, epsilon, delta)
+
+    def _plan(self, demand: Demand, tolerance: float | None, epsilon: float | None, delta: float) -> Plan:
         if (tolerance is None) == (epsilon is None):
             raise InvalidParameter("give either a tolerance to keep or an epsilon to spend.")
         if epsilon is not None:
@@ -198,17 +199,9 @@ class StatisticalOracle:
         answers about the same records (else see `conversation`), or `of="sample"` of the average over the records.
         `noise_rate` says how often the label is wrong: answers are then about the true labels.
         """
-        queries = _made_again(queries)
-        plan = self.preview(
-            queries,
-            tolerance=tolerance,
-            epsilon=epsilon,
-            delta=delta,
-            confidence=confidence,
-            noise_rate=noise_rate,
-            of=of,
-        )
-        demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
+        queries = made_again(queries)
+        demand = self._demand(queries, confidence, noise_rate, of)
+        plan = self._plan(demand, tolerance, epsilon, delta)
         prepared = [self._engine.prepare(query) for query in queries]
         asking = Asking(checked_noise_rate(noise_rate), label or asked_in_words(prepared), self._ledger)
         try:
@@ -227,45 +220,13 @@ class StatisticalOracle:
 
         return Conversation(self, queries, **how)
 
-    def carry_out(
-        self,
-        rounds: Rounds,
-        strategy: Callable[[Ask], Result],
-        *,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        label: str = "rounds of queries",
-    ) -> Release[Result]:
-        """Let a strategy ask rounds of queries, each free to depend on the answers before it, all for one charge.
-
-        The strategy is called with `ask(number, queries, of)`, which answers a round's queries, once. Gaussian rounds
-        have much less noise this way than if they were charged one by one.
-        """
-        if type(rounds) is not Rounds:
-            raise InvalidParameter(f"wanted tacit.queries.Rounds, got {type(rounds).__name__}.")
-        rounds = replace(rounds)
-        asking = Asking(checked_noise_rate(noise_rate), label, self._ledger)
-        self._engine.check()
-
-        def carried_out(answered: Answered) -> Result:
-            def ask(number: int, queries: Sequence[Query], of: Target = "population") -> list[Answer]:
-                queries = _made_again(queries)
-                demand = self._demand(queries, confidence=confidence, noise_rate=noise_rate, of=of)
-                prepared = [self._engine.prepare(query) for query in queries]
-                sums = answered(number, demand, lambda: self._sums(prepared, asking))
-                shares = Shares(demand.factor * sums / demand.n, private=not self.rehearses, repeated=False)
-                return _told(queries, shares, demand, rounds.plan(number, demand))
-
-            return strategy(ask)
-
-        return release(rounds, carried_out, label=label, ledger=self._ledger, random_state=self._coins())
-
     def _shares(self, prepared: Sequence[Prepared], demand: Demand, plan: Plan, asking: Asking) -> Shares:
         """Look the mean shares up, or charge, scan and add noise."""
         question = self._question(prepared, plan, asking)
         known = self._known(question)
         if known is not None:
-            return Shares(np.array([float.fromhex(share) for share in known["shares"]]), private=True, repeated=True)
+            means = np.array([float.fromhex(share) for share in known["shares"]])
+            return Shares(means, private=True, repeated=True)
         self._engine.check()
         noisy = release(
             Deferred(demand.mechanism(plan.noise, plan.budget)),
@@ -277,19 +238,12 @@ class StatisticalOracle:
         shares = demand.factor * noisy.value / demand.n
         if noisy.private:
             self._remember(question, {"shares": [float(share).hex() for share in shares]})
-        return Shares(shares, private=noisy.private, repeated=False)
+        return Shares(shares, noisy.private, noisy.entry)
 
     def _sums(self, prepared: Sequence[Prepared], asking: Asking) -> Floats:
-        """Return the sums over the records, corrected for wrong labels up to the factor 1/(1 - 2 eta)."""
-        rate = asking.noise_rate
+        """Return the corrected sums; of a failure, after the charge, nothing but its kind is told."""
         try:
-            sums = np.concatenate(self._engine.sums(prepared, part=asking.part))
-            if rate == 0:
-                return sums
-            flipped = np.concatenate(self._engine.sums(prepared, flipped=True, part=asking.part))
-            # A tiny rate makes tiny products, which must not fail however numpy was told to take them.
-            with np.errstate(all="ignore"):
-                return (1.0 - rate) * sums - rate * flipped
+            return corrected_sums(self._engine, prepared, asking.noise_rate, asking.part)
         except Exception as error:  # an engine may fail in any way, and its words may quote records
             failure = type(error).__name__
         # Raised out here, so that what the engine said is not even in the exception's context.
@@ -327,12 +281,11 @@ class StatisticalOracle:
             return int(self._random_state) * 2**32 + self._asked if self._random_state >= 0 else self._random_state
         return self._random_state
 
-    def _demand(self, queries: Sequence[Query], *, confidence: float, noise_rate: float, of: Target) -> Demand:
-        """Add up what the queries need, or refuse what is no list of queries."""
-        again = _made_again(queries)
+    def _demand(self, queries: Sequence[Query], confidence: float, noise_rate: float, of: Target) -> Demand:
+        """Add up what the queries need; labels that cannot be exchanged are refused."""
         if checked_noise_rate(noise_rate) > 0:
             self._engine.check_labels()
-        return Demand.of_queries(again, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
+        return Demand.of_queries(queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
 
     def _left(self) -> Budget | None:
         """Return what the ledger has left, or None if there is no ledger or nothing left."""
@@ -341,6 +294,17 @@ class StatisticalOracle:
 
     def __repr__(self) -> str:
         return f"StatisticalOracle(n={self.n}, columns={len(self.columns)}, ledger={self._ledger!r})"
+
+
+def corrected_sums(engine: Engine, prepared: Sequence[Prepared], noise_rate: float, part: Part | None = None) -> Floats:
+    """Return the sums over the records, corrected for wrong labels up to the factor 1/(1 - 2 eta)."""
+    sums = np.concatenate(engine.sums(prepared, part=part))
+    if noise_rate == 0:
+        return sums
+    flipped = np.concatenate(engine.sums(prepared, flipped=True, part=part))
+    # A tiny rate makes tiny products, which must not fail however numpy was told to take them.
+    with np.errstate(all="ignore"):
+        return (1.0 - noise_rate) * sums - noise_rate * flipped
 
 
 def asked_in_words(prepared: Sequence[Prepared]) -> str:
@@ -356,7 +320,7 @@ def asked_in_words(prepared: Sequence[Prepared]) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in said) + more
 
 
-def _made_again(queries: Sequence[Query]) -> list[Query]:
+def made_again(queries: Sequence[Query]) -> list[Query]:
     """Return queries made again, once, from their fields: whatever else an object says of itself is not believed.
 
     What is charged for and what is asked must be the same list: one of somebody's own may hold others at every look.
@@ -372,11 +336,15 @@ def _made_again(queries: Sequence[Query]) -> list[Query]:
 
 def _told(queries: Sequence[Query], shares: Shares, demand: Demand, plan: Plan) -> list[Answer]:
     """Cut the shares into answers, each with its own tolerance."""
-    answers, start = [], 0
-    for query in queries:
-        own = shares.means[start : start + query.size]
-        start += query.size
+    answers = []
+    for query, own in own_shares(queries, shares.means):
         sampling = plan.sampling_error * query.spread / demand.spread
         tolerance = sampling + plan.noise_error * query.unit / demand.unit
         answers.append(shares.answer(query.answer(own), tolerance, plan))
     return answers
+
+
+def own_shares(queries: Sequence[Query], means: Floats) -> list[tuple[Query, Floats]]:
+    """Return each query with its part of the means."""
+    ends = np.cumsum([query.size for query in queries])
+    return list(zip(queries, np.split(means, ends[:-1]), strict=True))

@@ -23,14 +23,16 @@ from scipy.special import ndtri
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
-from tacit.checks import checked_confidence, exact_number, finite_number, whole_number
+from tacit.checks import checked_confidence, exact_number, finite_number, positive_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
+from tacit.numerics.bisection import bisect
 from tacit.sums.engines.engine import steps_for
 from tacit.sums.query import Query
 
-_LARGEST_EPSILON = 1e4
-Noise = Literal["laplace", "gaussian"]
+LARGEST_EPSILON = 1e4
+NoiseKind = Literal["laplace", "gaussian"]
+Target = Literal["population", "sample"]
 
 
 @final
@@ -50,7 +52,7 @@ class Demand:
     spread: float
     confidence: float = 0.95
     factor: float = 1.0
-    of: Literal["population", "sample"] = "population"
+    of: Target = "population"
     coarseness: float = 0.0
 
     @classmethod
@@ -61,7 +63,7 @@ class Demand:
         *,
         confidence: float = 0.95,
         noise_rate: float = 0.0,
-        of: Literal["population", "sample"] = "population",
+        of: Target = "population",
     ) -> "Demand":
         """Add up what the queries need."""
         if of not in ("population", "sample"):
@@ -94,9 +96,9 @@ class Demand:
         miss = (1.0 - self.confidence) / (4.0 * self.size)
         return self.coarseness + self.factor * self.spread * math.sqrt(-math.log(miss) / (2.0 * self.n))
 
-    def noise_error(self, mechanism: Laplace | Gaussian) -> float:
-        """How far the noise may move an answer."""
-        return self.factor * self.unit / self.n * mechanism.error(1.0 - self.noise_share)
+    def noise_error(self, quantile: float) -> float:
+        """How far noise that exceeds this in a sum with probability `noise_share` may move an answer."""
+        return self.factor * self.unit / self.n * quantile
 
     @property
     def _sampled(self) -> bool:
@@ -108,25 +110,24 @@ class Demand:
         share = 2.0 if self._sampled else 1.0
         return (1.0 - self.confidence) / (share * self.size)
 
-    def mechanism(self, noise: Noise, budget: Budget) -> Laplace | Gaussian:
+    def mechanism(self, noise: NoiseKind, budget: Budget) -> Laplace | Gaussian:
         """Return the noise for the sums."""
         if noise == "laplace":
             return Laplace.for_budget(budget, self.l1, (self.size,))
         return Gaussian.for_budget(budget, self.l2, (self.size,))
 
-    def laplace_epsilon(self, allowed: float) -> float:
-        """Return the epsilon at which Laplace noise stays within what is allowed."""
-        return -math.log(self.noise_share) * self.l1 * self.factor * self.unit / (self.n * allowed)
-
-    def gaussian_epsilon(self, allowed: float, delta: float) -> float:
-        """Return the epsilon at which Gaussian noise stays within what is allowed."""
+    def needed_epsilon(self, noise: NoiseKind, allowed: float, delta: float) -> float:
+        """Return the epsilon at which the noise stays within what is allowed, by the ideal noise's formula."""
+        if noise == "laplace":
+            return -math.log(self.noise_share) * self.l1 * self.factor * self.unit / (self.n * allowed)
         quantile = float(ndtri(1.0 - self.noise_share / 2.0))
         shift = self.l2 * quantile * self.factor * self.unit / (self.n * allowed)
-        low, high = 1e-9, _LARGEST_EPSILON
-        for _ in range(60):
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if gaussian_shift(Budget(middle, delta)) >= shift else (middle, high)
-        return high
+        return smallest_epsilon(lambda epsilon: gaussian_shift(Budget(epsilon, delta)) >= shift, 1e-9)
+
+    def plan(self, noise: NoiseKind, budget: Budget, quantile: float, *, rounds: int = 1) -> "Plan":
+        """Return the plan to add noise with this quantile at 1 - `noise_share` to each sum."""
+        error, sampling = self.noise_error(quantile), self.sampling
+        return Plan(noise, budget, sampling, error, self.confidence, self.n, self.size, self.of, rounds=rounds)
 
 
 @final
@@ -134,17 +135,21 @@ class Demand:
 class Plan:
     """How some queries will be answered, what that costs and how good it is; made without touching a record."""
 
-    noise: Noise
+    noise: NoiseKind
     budget: Budget
-    tolerance: float
     sampling_error: float
     noise_error: float
     confidence: float
     n: int
     size: int
-    of: Literal["population", "sample"]
+    of: Target
     parts: int = 1
     rounds: int = 1
+
+    @property
+    def tolerance(self) -> float:
+        """How far every answer may be off."""
+        return self.sampling_error + self.noise_error
 
     def __str__(self) -> str:
         how = {"laplace": "Laplace noise", "gaussian": "Gaussian noise"}[self.noise]
@@ -159,10 +164,7 @@ class Plan:
 
 def plan_for_budget(demand: Demand, budget: Budget) -> Plan:
     """Return the better of Laplace and Gaussian noise for a budget; without a delta there is Laplace noise only."""
-    return min(
-        (_plan(demand, noise, budget) for noise in _noises(budget)),
-        key=lambda plan: plan.tolerance,
-    )
+    return min((_plan(demand, noise, budget) for noise in noise_kinds(budget)), key=lambda plan: plan.tolerance)
 
 
 def plan_for_tolerance(
@@ -173,13 +175,9 @@ def plan_for_tolerance(
     If the sample alone may be farther off, the tolerance is refused with the number of records that would do
     within what is `left` of a budget (epsilon 1 if that is not known), which is asked for only then.
     """
-    wanted = finite_number("tolerance", tolerance)
-    if not wanted > 0:
-        raise InvalidParameter(f"tolerance must be positive, got {tolerance!r}.")
-    if demand.sampling >= wanted:
-        raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
+    wanted = positive_number("tolerance", tolerance)
     allowed = wanted - demand.sampling
-    plans = [_kept(demand, noise, allowed, delta) for noise in _noises(Budget(1.0, delta))]
+    plans = [_kept(demand, noise, allowed, delta) for noise in noise_kinds(Budget(1.0, delta)) if allowed > 0]
     found = [plan for plan in plans if plan is not None]
     if not found:
         raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
@@ -188,15 +186,25 @@ def plan_for_tolerance(
 
 def enough_records(demand: Demand, tolerance: float, budget: Budget) -> int:
     """Return a number of records, at most a thousandth above the smallest, that keeps the tolerance."""
+
+    def keeps(n: int) -> bool:
+        return plan_for_budget(replace(demand, n=whole_number("n", n)), budget).tolerance <= tolerance
+
     low, high = 1, 2
-    while not _keeps(demand, high, tolerance, budget):
+    while not keeps(high):
         low, high = high, 2 * high
         if high > 2**50:
             raise InvalidParameter("no number of records that can be counted keeps that tolerance.")
-    while high - low > max(1, low // 1000):
-        middle = (low + high) // 2
-        low, high = (low, middle) if _keeps(demand, middle, tolerance, budget) else (middle, high)
-    return high
+
+    def between(enough: int, few: int) -> int:
+        return (few + enough) // 2 if enough - few > max(1, few // 1000) else enough
+
+    return bisect(keeps, high, low, between=between)[0]
+
+
+def smallest_epsilon(enough: Callable[[float], bool], low: float) -> float:
+    """Return the smallest epsilon above `low` that is enough, the largest one being so."""
+    return bisect(enough, LARGEST_EPSILON, low, between=lambda one, other: math.sqrt(one * other), steps=60)[0]
 
 
 def checked_noise_rate(noise_rate: float) -> float:
@@ -207,37 +215,23 @@ def checked_noise_rate(noise_rate: float) -> float:
     return number
 
 
-def _keeps(demand: Demand, n: int, tolerance: float, budget: Budget) -> bool:
-    return plan_for_budget(replace(demand, n=whole_number("n", n)), budget).tolerance <= tolerance
-
-
-def _noises(budget: Budget) -> tuple[Noise, ...]:
+def noise_kinds(budget: Budget) -> tuple[NoiseKind, ...]:
+    """Return the kinds of noise that a budget allows."""
     return ("laplace",) if budget.is_pure else ("laplace", "gaussian")
 
 
-def _plan(demand: Demand, noise: Noise, budget: Budget) -> Plan:
+def _plan(demand: Demand, noise: NoiseKind, budget: Budget) -> Plan:
     mechanism = demand.mechanism(noise, budget)
-    sampling, error = demand.sampling, demand.noise_error(mechanism)
-    return Plan(
-        noise=noise,
-        budget=mechanism.budget,
-        tolerance=sampling + error,
-        sampling_error=sampling,
-        noise_error=error,
-        confidence=demand.confidence,
-        n=demand.n,
-        size=demand.size,
-        of=demand.of,
-    )
+    return demand.plan(noise, mechanism.budget, mechanism.error(1.0 - demand.noise_share))
 
 
-def _kept(demand: Demand, noise: Noise, allowed: float, delta: float) -> Plan | None:
+def _kept(demand: Demand, noise: NoiseKind, allowed: float, delta: float) -> Plan | None:
     """Return the plan at a round epsilon, just above what is needed, whose noise stays within what is allowed.
 
     None if there is none: the noise may be too large, or too small to draw with certainty.
     """
-    needed = demand.laplace_epsilon(allowed) if noise == "laplace" else demand.gaussian_epsilon(allowed, delta)
-    while needed < _LARGEST_EPSILON:
+    needed = demand.needed_epsilon(noise, allowed, delta)
+    while needed < LARGEST_EPSILON:
         try:
             plan = _plan(demand, noise, Budget(rounded_up(needed), 0.0 if noise == "laplace" else delta))
         except InvalidParameter:
