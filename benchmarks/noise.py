@@ -18,7 +18,7 @@ import opendp.prelude as dp
 from tacit.budget import Budget
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.noise import SystemEntropy, add_on_grid
-from tacit.release import release
+from tacit.releases import release
 
 RESULTS = Path(__file__).parent / "results" / "noise.md"
 MANY = 1_000_000

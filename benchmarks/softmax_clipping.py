@@ -25,7 +25,7 @@ from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
 from tacit.estimators.parameters import INTERCEPT
-from tacit.release import release
+from tacit.releases import release
 
 RESULTS = Path(__file__).resolve().parent / "results" / "softmax_clipping.md"
 EPSILONS = (0.316, 1.0, 3.16)

@@ -22,11 +22,10 @@ from scipy.linalg import cholesky, solve_triangular
 from tacit.budget import Budget
 from tacit.erm import Logistic
 from tacit.kernels import RBF
-from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.fit.reading import Certified, certified_model
-from tacit.mechanisms.process import GaussianProcess
-from tacit.mechanisms.process import Path as SamplePath
-from tacit.release import release
+from tacit.kernels.kernel.domain import Domain
+from tacit.mechanisms.process import GaussianProcess, SamplePath
+from tacit.releases import release
 
 RECORDS, ALPHA, EVERY = 2_000, 0.03, 500
 COLUMNS = ("answered", "milliseconds_per_answer", "sum_of_squares", "chi_square_tail")

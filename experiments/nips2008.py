@@ -19,7 +19,7 @@ from tacit import Budget, PrivateLogisticRegression
 from tacit.erm import Logistic, Objective, Rows
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
-from tacit.release import release
+from tacit.releases import release
 
 Floats = NDArray[np.float64]
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import pkgutil
 import re
 import runpy
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import tacit
 from tacit.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,3 +100,18 @@ def test_make_targets_that_are_documented_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         assert set(re.findall(r"make ([a-z]+)(?=`|\s+#)", page.read_text(encoding="utf-8"))) <= targets
+
+
+def test_every_room_and_name_on_the_map_exists_and_every_room_is_on_it():
+    """docs/architecture.md names no module, class or function that is not there, and leaves no package out."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tacit(?:\.\w+)+)`", page))
+    for name in named:
+        assert pkgutil.resolve_name(name) is not None
+    folders = {path.parent for path in (ROOT / "src" / "tacit").rglob("__init__.py")}
+    rooms = {".".join(folder.relative_to(ROOT / "src").parts) for folder in folders} - {"tacit"}
+    assert {room for room in rooms if not any(f"{name}.".startswith(f"{room}.") for name in named)} == set()
+    for file in re.findall(r"`((?:tests|tools|src|docs)/[\w/.]+)`", page):
+        assert (ROOT / file).exists(), file
+    for name in re.findall(r"`([A-Z]\w+)\.(\w+)`", page):
+        assert any(hasattr(getattr(tacit, name[0], None), name[1]) for _ in [0]), name

@@ -12,7 +12,7 @@ from tacit.budget import Budget
 from tacit.mechanisms import Gaussian, Laplace, SphericalLaplace
 from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.noise import SystemEntropy, add_on_grid
-from tacit.release import release
+from tacit.releases import release
 
 pytestmark = pytest.mark.stats
 

@@ -13,13 +13,14 @@ LAYERS = (
     {"budget"},
     {"noise", "accounting"},
     {"mechanisms"},
-    {"release"},
+    {"releases"},
     {"data"},
     {"estimators", "sums"},
     {"erm"},
     {"kernels", "queries", "statistics"},
     {"model_selection", "evaluation"},
-    {"", "audit"},
+    {"audit"},
+    {""},
     {"service", "cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -32,7 +32,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import held_out
 from tacit.mechanisms.reading import numbers
 from tacit.noise import permutation, source_for
-from tacit.release import Release
+from tacit.releases import Release
 
 __all__ = ["Score", "accuracy", "confusion_matrix", "log_loss", "split_by_index"]
 

@@ -24,7 +24,7 @@ from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace
-from tacit.release import Release, release
+from tacit.releases import Release, release
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
 

@@ -22,7 +22,7 @@ from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, UnsupportedEvent
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.noise import gaussian_error
-from tacit.release import release
+from tacit.releases import release
 
 BUDGET = Budget(1.0, 1e-6)
 BUDGETS = [Budget(0.1, 1e-6), BUDGET, Budget(3.0, 1e-9), Budget(8.0, 1e-5), Budget(1.0, 1e-3), Budget(90.0, 1e-6)]

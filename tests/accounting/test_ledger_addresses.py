@@ -1,7 +1,6 @@
 """What is not a ledger is refused in clear words and left exactly as it was."""
 
 import contextlib
-import json
 import os
 import pickle
 import random
@@ -18,7 +17,6 @@ import pytest
 import sqlalchemy as sa
 from dp_accounting import dp_event
 
-import support
 from support.databases import rows
 from tacit.accounting import Ledger
 from tacit.budget import Budget
@@ -229,7 +227,7 @@ def test_any_other_trouble_of_a_server_is_an_error_of_ours(postgresql: Any, data
     assert ledger.spent == limited.spent == Budget(0)
 
 
-def test_a_ledger_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
+def test_a_ledger_that_may_only_be_read_can_be_read(worker: Callable[..., Any]) -> None:
     """Without the right to write, everything that writes is refused in our words and reading works."""
     nobody = 65534 if os.geteuid() == 0 else 0
     folder = Path(tempfile.mkdtemp(prefix="tacit-", dir="/tmp"))
@@ -242,16 +240,7 @@ def test_a_ledger_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
         file.chmod(0o444)
         folder.chmod(0o555)
         content = file.read_bytes()
-        command = [
-            sys.executable,
-            Path(support.__file__).with_name("ledger_workers.py"),
-            "without_rights",
-            handle,
-            str(nobody),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        first, *refusals = json.loads(done.stdout)
+        first, *refusals = worker("without_rights", handle, nobody)
         assert first == ["spent", str(Budget(0.1))]
         assert [kind for kind, _ in refusals] == ["LedgerError"] * 3
         assert all("readonly" in text or "read-only" in text for _, text in refusals)

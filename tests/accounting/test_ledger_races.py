@@ -1,14 +1,13 @@
 """The budget holds and no charge is lost, however many processes race, hang or are killed."""
 
-import json
 import os
 import pickle
 import select
 import shutil
-import subprocess
 import sys
 import threading
 import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,28 +16,19 @@ import pytest
 import sqlalchemy as sa
 from dp_accounting import dp_event
 
-import support
 from tacit.accounting import Ledger, lock, store
 from tacit.accounting.history import History
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, LedgerBusy
 
-WORKERS = Path(support.__file__).with_name("ledger_workers.py")
+Worker = Callable[..., Any]
 HUNDREDTH = dp_event.LaplaceDpEvent(100.0)
 
 
-def _worker(command: str, *arguments: str | Path) -> Any:
-    done = subprocess.run(
-        [sys.executable, WORKERS, command, *arguments], capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_four_racing_processes_get_exactly_the_budget(address: str, tmp_path: Path) -> None:
+def test_four_racing_processes_get_exactly_the_budget(address: str, tmp_path: Path, worker: Worker) -> None:
     """Of 200 spends of 0.01 by four processes, exactly 100 get through a budget of 1."""
     ledger = Ledger.create(address, name="race", budget=Budget(1.0))
-    accepted = _worker("race", address, tmp_path)
+    accepted = worker("race", address, tmp_path)
     assert sum(accepted) == 100
     assert ledger.spent == Budget(1.0)
     assert not ledger.remaining
@@ -78,21 +68,21 @@ def test_a_slow_reader_does_not_disturb_a_spend_on_the_same_handle(
     """A thread that read an older state of the account cannot make another thread's spend use it."""
     ledger = Ledger.create(postgresql.address(database), name="shared", budget=Budget(1.0))
     has_read, may_finish = threading.Event(), threading.Event()
-    links, append = Ledger._links, Ledger._append
+    found, append = Ledger._found, Ledger._append
 
-    def slow_links(self: Ledger, *arguments: Any) -> Any:
-        found = links(self, *arguments)
+    def slow_found(self: Ledger, *arguments: Any) -> Any:
+        read = found(self, *arguments)
         if threading.current_thread().name == "slow reader":
             has_read.set()
             may_finish.wait(60)
-        return found
+        return read
 
     def late_append(self: Ledger, *arguments: Any, **named: Any) -> Any:
         may_finish.set()
         reader.join(60)
         return append(self, *arguments, **named)
 
-    monkeypatch.setattr(Ledger, "_links", slow_links)
+    monkeypatch.setattr(Ledger, "_found", slow_found)
     reader = threading.Thread(target=lambda: ledger.spent, name="slow reader")
     reader.start()
     assert has_read.wait(60)
@@ -127,27 +117,29 @@ def test_a_reader_that_is_overtaken_sees_no_loss(
     assert ledger.spent == Budget(0.01)
 
 
-def test_four_processes_creating_one_account_agree_on_one(address: str, tmp_path: Path) -> None:
+def test_four_processes_creating_one_account_agree_on_one(address: str, tmp_path: Path, worker: Worker) -> None:
     """One of four racing processes creates the account, the others are told that it exists."""
-    assert _worker("create_race", address, tmp_path) == ["LedgerExists"] * 3 + ["created"]
+    assert worker("create_race", address, tmp_path) == ["LedgerExists"] * 3 + ["created"]
     assert Ledger.open(address).name == "contested"
 
 
-def test_racing_processes_survive_a_server_that_defaults_to_serializable(postgresql: Any, tmp_path: Path) -> None:
+def test_racing_processes_survive_a_server_that_defaults_to_serializable(
+    postgresql: Any, tmp_path: Path, worker: Worker
+) -> None:
     """The isolation level that a database defaults to changes nothing."""
     database = postgresql.new_database()
     postgresql.execute(f"ALTER DATABASE {database} SET default_transaction_isolation = 'serializable'")
     address = postgresql.address(database)
     ledger = Ledger.create(address, name="race", budget=Budget(1.0))
-    assert sum(_worker("race", address, tmp_path)) == 100
+    assert sum(worker("race", address, tmp_path)) == 100
     assert ledger.spent == Budget(1.0)
 
 
-def test_a_killed_process_never_loses_a_charge(address: str, tmp_path: Path) -> None:
+def test_a_killed_process_never_loses_a_charge(address: str, tmp_path: Path, worker: Worker) -> None:
     """Fifty kills at random moments leave every answer charged, every charge kept and the file sound."""
     Ledger.create(address, name="mortal", budget=Budget(1000))
     seed = uuid.uuid4().int % 2**32
-    report = _worker("kill", address, tmp_path, str(seed))
+    report = worker("kill", address, tmp_path, str(seed))
     assert report["wrong"] == [], f"seed {seed}"
     assert report["charges"] >= report["answers"] >= 40
     if address.startswith("sqlite"):
@@ -156,18 +148,18 @@ def test_a_killed_process_never_loses_a_charge(address: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("moment", "spent"), [("before", Budget(0)), ("after", Budget(0.5))])
-def test_a_process_killed_around_its_commit(address: str, moment: str, spent: Budget) -> None:
+def test_a_process_killed_around_its_commit(address: str, moment: str, spent: Budget, worker: Worker) -> None:
     """Killed before the commit nothing is charged and no lock remains; killed after it, the charge stays."""
     ledger = Ledger.create(address, name="mortal", budget=Budget(1.0))
-    assert _worker("die_in_spend", address, moment) == {"status": -9, "spent": str(spent)}
+    assert worker("die_in_spend", address, moment) == {"status": -9, "spent": str(spent)}
     ledger.spend(dp_event.LaplaceDpEvent(2.0), label="life goes on")
     assert ledger.spent == spent + Budget(0.5)
 
 
-def test_a_handle_works_on_both_sides_of_a_fork(address: str) -> None:
+def test_a_handle_works_on_both_sides_of_a_fork(address: str, worker: Worker) -> None:
     """A process and its child charge the same account through the handle that both inherited."""
     Ledger.create(address, name="family", budget=Budget(1.0))
-    assert _worker("inherit", address) == ["before the fork", "child", "parent"]
+    assert worker("inherit", address) == ["before the fork", "child", "parent"]
     assert Ledger.open(address).spent == Budget(0.7)
 
 
@@ -188,7 +180,7 @@ def test_a_lock_held_for_too_long_is_reported(address: str, monkeypatch: pytest.
 
 @pytest.mark.parametrize("written", [False, True], ids=["before it writes", "after it wrote"])
 def test_a_backup_in_the_middle_of_a_spend_lets_nobody_in(
-    written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: Worker
 ) -> None:
     """Reading the file, which drops SQLite's locks, does not let another process charge from the same balance."""
     ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="copied", budget=Budget(0.75))
@@ -208,11 +200,11 @@ def test_a_backup_in_the_middle_of_a_spend_lets_nobody_in(
         try:
             assert inside.wait(60)
             shutil.copy(tmp_path / "ledger.db", tmp_path / "backup.db")
-            assert _worker("impatient", handle) == ["LedgerBusy", "LedgerBusy"]
+            assert worker("impatient", handle) == ["LedgerBusy", "LedgerBusy"]
         finally:
             copied.set()
         assert spending.result(60).number == 1
-    assert _worker("impatient", handle) == ["done", "BudgetExceeded"]
+    assert worker("impatient", handle) == ["done", "BudgetExceeded"]
     assert ledger.spent == Budget(0.5)
 
 

@@ -21,7 +21,7 @@ def test_the_2008_algorithm_is_refuted_with_a_picture(tmp_path):
 
 @pytest.mark.stats
 def test_the_same_command_on_tacits_own_holds(tmp_path):
-    """PrivateLogisticRegression raises the ridge, says so, and survives (false alarm 1e-8)."""
+    """The twin: PrivateLogisticRegression raises the ridge, says so, and survives (false alarm 1e-8)."""
     options = ("--epsilon", "1", "--n-lambda", "0.01", "--plays", "400", "--confidence", "0.99999999")
     result = _run(tmp_path, "PrivateLogisticRegression", *options)
     assert result.exit_code == 0, result.output
@@ -34,6 +34,17 @@ def test_a_picture_that_could_not_be_saved_is_refused_before_the_game(tmp_path):
     result = CliRunner().invoke(app, ["audit", "Laplace", "--epsilon", "1", "--output", str(tmp_path / "no" / "a.png")])
     assert result.exit_code == 2
     assert "does not exist" in result.output
+
+
+@pytest.mark.parametrize("name", ["[bold]picture[/].png", "[/red].png", ":smile:.png"])
+def test_a_path_is_printed_as_it_is(tmp_path, name):
+    """Nothing in the name of a picture is markup or an emoji's name."""
+    folder = tmp_path / name.removesuffix(".png").strip("/").replace("/", "")
+    folder.mkdir()
+    path = folder / "picture.png"
+    result = CliRunner().invoke(app, ["audit", "Laplace", "--epsilon", "1", "--plays", "10", "--output", str(path)])
+    assert result.exit_code == 4
+    assert f"picture: {path}" in result.output.splitlines()
 
 
 @pytest.mark.parametrize("name", ["folder.png", "picture.xyz", "picture"])

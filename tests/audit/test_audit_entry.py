@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +13,15 @@ from tacit.audit import Batch, Canary, Verdict, audit, picture
 from tacit.audit.picture import least_misses
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
+from tacit.queries import SQPerceptron
 from tacit.statistics import count
 
 D, D2 = [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+
+
+def _seeded_perceptron(data):
+    learner = SQPerceptron(data_norm=1.0, epsilon=100.0, random_state=7, classes=[0, 1])
+    return learner.fit(np.array(data * 20)[:, None], np.tile([1, 0, 0], 20))
 
 
 def _noisy_count(data):
@@ -25,7 +32,7 @@ def _noisy_count(data):
 def test_a_private_callable_holds():
     """A private count holds at its epsilon (false alarm 1e-9), and is refuted at a quarter of it."""
     assert audit(_noisy_count, D, D2, epsilon=1.0, plays=1_000, confidence=1 - 1e-9).verdict is Verdict.HOLDS
-    refuted = audit(_noisy_count, D, D2, epsilon=0.25, plays=8_000, attacks=[Canary((1.0,))])
+    refuted = audit(lambda data: _noisy_count(data).value, D, D2, epsilon=0.25, plays=5_000, attacks=[Canary((1.0,))])
     assert refuted.verdict is Verdict.REFUTED
     assert "is refuted" in refuted.conclusion
 
@@ -78,8 +85,10 @@ def test_bad_arguments_are_refused_before_anything_is_played(changes, message):
         (lambda data: (number for number in [1.0]), "generator can not be looked into"),
         (lambda data: "a" * 5000, "more than 4,096 bytes"),
         (lambda data: count(np.array(data) > 0, epsilon=1.0, random_state=7), "NOT private"),
+        (lambda data: SimpleNamespace(release_=count(np.array(data) > 0, epsilon=1.0, random_state=7)), "NOT private"),
+        (lambda data: _seeded_perceptron(data), "NOT private"),
     ],
-    ids=["always raises", "cannot be read", "long text", "rehearsal"],
+    ids=["always raises", "cannot be read", "long text", "rehearsal", "rehearsed model", "rehearsed learner"],
 )
 def test_a_mechanism_that_cannot_be_judged_gives_no_verdict(mechanism, message):
     """The answer is 'cannot tell', with the reason, and exit code 4."""

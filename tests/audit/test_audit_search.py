@@ -1,13 +1,13 @@
 """The search confirms tacit's constants to within 2 %, and finds wrong ones."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 
 import numpy as np
 import pytest
 
-from tacit.audit.catalogue.estimators import logistic_search
-from tacit.audit.catalogue.problems import LinearProblem
+from tacit.audit.catalogue.estimators import LinearProblem, logistic_search
 from tacit.audit.exhibits.objective import nips2008_law, sharp_bound, wrong_norm_law
 from tacit.audit.laws import NoiseLaw, Tilted, huber_hinge, huber_regression, logistic
 from tacit.audit.search import held_pairs, search, tiny_pairs
@@ -35,6 +35,7 @@ def test_it_is_tight_at_other_epsilons_too(epsilon, anchor):
     assert 0.95 * epsilon <= found.loss <= SOLVER_SHARE * epsilon
 
 
+@cache
 def _logistic_with(anchor, noise_factor=1.0, ridge_factor=1.0):
     problem = LinearProblem(Logistic(anchor), logistic(anchor), "objective", Budget(1), 1e-6)
 

@@ -31,6 +31,8 @@ def test_alices_coin_is_fair():
     """Heads come up as often as tails (false-alarm rate 1e-9, exact binomial)."""
     coins = play(_Echo(), [1.0], [0.0], 100_000).coins
     assert count_fits(int(coins.sum()), coins.size, 0.5)
+    # The twin: a coin that favours heads by a tenth is noticed.
+    assert not count_fits(round(0.55 * coins.size), coins.size, 0.5)
 
 
 @pytest.mark.parametrize("plays", [2, 3, 4])

@@ -15,7 +15,7 @@ from tacit.audit import Batch, Canary, Fingerprint, Patience, Verdict, audit
 from tacit.budget import Budget
 from tacit.mechanisms import Laplace
 from tacit.noise import source_for, uniform
-from tacit.release import release
+from tacit.releases import release
 
 D, D2 = [1, 0, 0], [0, 0, 0]
 PLAYS = 420

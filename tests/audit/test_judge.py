@@ -38,7 +38,10 @@ def _refutations(epsilon, claim, audits, plays, attack, confidence):
 
 @pytest.mark.stats
 def test_a_true_claim_is_refuted_no_more_often_than_stated():
-    """Randomized response at its exact epsilon is refuted in at most a tenth of audits at 90 % (false alarm 1e-9)."""
+    """Randomized response at its exact epsilon is refuted in at most a tenth of audits at 90 % (false alarm 1e-9).
+
+    The twins: test_a_false_claim_is_refuted, and test_choosing_the_event_on_the_judged_plays_would_be_wrong.
+    """
     audits = sample_size(400)
     assert at_most(_refutations(1.0, 1.0, audits, 400, Canary((1.0,)), 0.9), audits, 0.1)
 
@@ -71,7 +74,7 @@ def test_choosing_the_event_on_the_judged_plays_would_be_wrong():
     for _ in range(audits):
         noise = np.random.default_rng().normal(size=(1000, 1))
         coins = uniform(source_for(None), 1000) < 0.5
-        twice = Plays(np.concatenate([noise, noise]), np.concatenate([coins, coins]))
+        twice = Plays.plain(np.concatenate([noise, noise]), np.concatenate([coins, coins]))
         too_many += judge(twice, Canary((1.0,)), Budget(0.001), 0.6).bound > 0.001
     assert not at_most(too_many, audits, 0.4)
 
@@ -79,10 +82,14 @@ def test_choosing_the_event_on_the_judged_plays_would_be_wrong():
 @pytest.mark.stats
 def test_the_win_rate_is_that_of_the_best_guess():
     """On randomized response Bob's interval at 1 - 1e-9 holds the chance e^epsilon / (1 + e^epsilon)."""
-    found = judge(play(_RandomizedResponse(1.0), [1], [0], 20_000), Canary((1.0,)), Budget(1), 1 - 1e-9)
-    low, high = found.win_interval
-    assert low <= math.e / (1 + math.e) <= high
-    assert high - low < 0.06
+    right, wrong = (
+        judge(play(_RandomizedResponse(epsilon), [1], [0], 20_000), Canary((1.0,)), Budget(1), 1 - 1e-9).win_interval
+        for epsilon in (1.0, 1.5)
+    )
+    assert right[0] <= math.e / (1 + math.e) <= right[1]
+    assert right[1] - right[0] < 0.06
+    # The twin: of another epsilon it does not.
+    assert not wrong[0] <= math.e / (1 + math.e) <= wrong[1]
 
 
 @pytest.mark.stats
@@ -100,7 +107,7 @@ def test_a_learned_classifier_finds_what_nobody_told_it():
 
 @pytest.mark.stats
 def test_a_useless_attack_finds_nothing():
-    """Answers that do not depend on the data give no bound and a win rate of a half (false alarm 1e-9)."""
+    """Answers that do not depend on the data give no bound (false alarm 1e-9); the twin is the test above."""
 
     class Unrelated(Batch):
         def many(self, data, count):
@@ -114,14 +121,14 @@ def test_a_useless_attack_finds_nothing():
 def test_impossible_answers_decide_for_certain():
     """Where one density is zero the score is as high as scores go, and never NaN."""
     attack = LikelihoodRatio(lambda x: np.zeros(len(x)), lambda x: np.where(x[:, 0] > 0, -np.inf, 0.0))
-    plays = Plays(np.array([[1.0], [-1.0]]), np.array([True, False]))
+    plays = Plays.plain(np.array([[1.0], [-1.0]]), np.array([True, False]))
     assert attack.aim(plays)(plays).tolist() == [1e300, 0.0]
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
 def test_a_handful_of_plays_proves_nothing(count):
     """With so few plays every attack still answers, and no bound can exceed a claim of 1."""
-    plays = Plays(np.arange(float(count))[:, None], np.arange(count) % 2 == 0)
+    plays = Plays.plain(np.arange(float(count))[:, None], np.arange(count) % 2 == 0)
     for attack in (Canary((1.0,)), Learned(trees=5), Fingerprint()):
         found = judge(plays, attack, Budget(1), 0.999)
         assert found.bound <= found.reach < 1

@@ -7,7 +7,7 @@ from support import statistical
 from support.densities import Records as Twin
 from support.densities import laplace_law, log_density, normal_law
 from tacit.audit import Question, case
-from tacit.audit.catalogue.problems import LinearProblem
+from tacit.audit.catalogue.estimators import LinearProblem
 from tacit.audit.exhibits.objective import OneDimensional, nips2008_law
 from tacit.audit.laws import (
     LOGISTIC,

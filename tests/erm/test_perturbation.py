@@ -25,7 +25,7 @@ from tacit.erm.solver.solve import Solution, solve
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.noise import Rehearsal, Source, SystemEntropy
-from tacit.release import release
+from tacit.releases import release
 
 Array = NDArray[np.float64]
 

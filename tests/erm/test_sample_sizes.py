@@ -18,7 +18,7 @@ from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPe
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.sample_sizes import Plan, records_for_training_gap, records_for_true_gap, training_gap, true_gap
 from tacit.errors import InvalidParameter
-from tacit.release import release
+from tacit.releases import release
 
 Floats = NDArray[np.float64]
 KINDS: dict[str, Any] = {"output": OutputPerturbation, "objective": ObjectivePerturbation}

@@ -45,7 +45,7 @@ def test_pinp_is_judged_by_its_exact_delta(monkeypatch, factor):
 def test_released_models_with_too_little_noise_are_refuted(way):
     """Models made for epsilon 20 do not keep a claim of 1 (power above 1 - 1e-6)."""
     weak = case(f"PrivateKernelClassifier{way}", Question(20.0))
-    report = audit(weak.mechanism, weak.first, weak.second, epsilon=1.0, plays=400, attacks=weak.attacks)
+    report = audit(weak.mechanism, weak.first, weak.second, epsilon=1.0, plays=300, attacks=weak.attacks)
     assert report.verdict is Verdict.REFUTED
 
 
@@ -54,14 +54,14 @@ def test_a_ball_with_too_little_noise_is_refuted(monkeypatch):
     monkeypatch.setattr(
         BudgetShares, "multiplier", property(lambda self, honest=BudgetShares.multiplier.fget: honest(self) / 100)
     )
-    report = case("PrivateKernelClassifier-ball", Question(1.0, 1e-5)).audit(plays=600)
+    report = case("PrivateKernelClassifier-ball", Question(1.0, 1e-5)).audit(plays=300)
     assert report.verdict is Verdict.REFUTED
 
 
 def test_matched_noise_that_is_too_small_is_refuted():
     """A model made for epsilon 60 does not keep a claim of (1, 1e-5) (power above 1 - 1e-6)."""
     weak = case("PrivateKernelClassifier-matched", Question(60.0, 1e-5))
-    report = audit(weak.mechanism, weak.first, weak.second, epsilon=1.0, delta=1e-5, plays=400, attacks=weak.attacks)
+    report = audit(weak.mechanism, weak.first, weak.second, epsilon=1.0, delta=1e-5, plays=300, attacks=weak.attacks)
     assert report.verdict is Verdict.REFUTED
 
 

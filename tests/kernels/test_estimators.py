@@ -28,6 +28,8 @@ GENERATOR = np.random.default_rng(31)
 X = GENERATOR.normal(size=(1_500, 2))
 X /= np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True))
 Y = np.where(X[:, 0] * X[:, 1] > 0, 1, 0)
+FEW = X[:400]
+FEW_LABELS = Y[:400]
 SAMPLE = GENERATOR.normal(size=(40, 2))
 METHODS = ("landmarks", "fourier", "tddl", "matched", "tdil")
 
@@ -47,23 +49,23 @@ def ledger(tmp_path: Path) -> Ledger:
 @pytest.mark.parametrize("method", METHODS)
 def test_one_fit_is_charged_once(method: str, ledger: Ledger) -> None:
     """Fitting spends the budget, predicting nothing; a second fit does not fit and changes nothing."""
-    model = _classifier(method=method, ledger=ledger).fit(X, Y)
-    before = model.decision_function(X[:20])
+    model = _classifier(method=method, ledger=ledger).fit(FEW, FEW_LABELS)
+    before = model.decision_function(FEW[:20])
     assert ledger.spent == Budget(1, 1e-6)
     assert model.release_.private
     assert "replace-one" in model.release_.guarantee
     with pytest.raises(BudgetExceeded):
-        model.fit(X, Y)
-    assert np.array_equal(model.decision_function(X[:20]), before)
+        model.fit(FEW, FEW_LABELS)
+    assert np.array_equal(model.decision_function(FEW[:20]), before)
     assert len(ledger.entries()) == 1
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_model_holds_no_training_record(method: str) -> None:
     """Neither a row nor a single coordinate of a training record is in the bytes of a fitted model."""
-    model = _classifier(method=method).fit(X, Y)
+    model = _classifier(method=method).fit(FEW, FEW_LABELS)
     text = pickle.dumps(model)
-    for row in X:
+    for row in FEW:
         assert row.tobytes() not in text
         assert row[:1].tobytes() not in text
         assert row[1:].tobytes() not in text
@@ -96,9 +98,9 @@ def test_pure_budgets_are_kept_where_they_can_be(ledger: Ledger) -> None:
         model = _classifier(method=method, delta=0.0, epsilon=0.25, ledger=ledger)
         if method == "matched":
             with pytest.raises(InvalidParameter, match="delta > 0"):
-                model.fit(X, Y)
+                model.fit(FEW, FEW_LABELS)
         else:
-            assert model.fit(X, Y).release_.budget == Budget(0.25)
+            assert model.fit(FEW, FEW_LABELS).release_.budget == Budget(0.25)
     assert ledger.spent == Budget(1)
 
 
@@ -214,7 +216,7 @@ def test_a_net_needs_few_dimensions(kernel: Any) -> None:
 def test_a_rehearsal_repeats_and_costs_nothing(ledger: Ledger) -> None:
     """With a seed every method gives the same model again, marked as not private."""
     for method in METHODS:
-        one, two = (_classifier(method=method, random_state=4, ledger=ledger).fit(X, Y) for _ in range(2))
+        one, two = (_classifier(method=method, random_state=4, ledger=ledger).fit(FEW, FEW_LABELS) for _ in range(2))
         assert np.array_equal(one.decision_function(X), two.decision_function(X))
         assert not one.release_.private
     assert ledger.entries() == []

@@ -18,7 +18,7 @@ from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels import RBF, FunctionKernel, InteractiveKernelPredictor, Linear, Polynomial
-from tacit.kernels.fit.model import KernelModel
+from tacit.kernels.fit.problem import KernelModel
 
 GENERATOR = np.random.default_rng(17)
 COUNT = 400

@@ -15,9 +15,8 @@ from tacit.kernels import RBF
 from tacit.kernels.released import model as released
 
 HERE = Path(tacit.kernels.__file__).parent
-FILES = {
-    str(HERE / name) for name in ("classification.py", "regression.py", "estimator.py", "interactive/predictor.py")
-}
+NAMES = ("classification.py", "regression.py", "estimator.py", "released/model.py", "interactive/predictor.py")
+FILES = {str(HERE / name) for name in NAMES}
 X = np.linspace(-1, 1, 24).reshape(12, 2)
 WIDER = np.linspace(-1, 1, 36).reshape(12, 3)
 GIVEN: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "data_norm": 1.0, "landmarks": 3, "alpha": 0.5}

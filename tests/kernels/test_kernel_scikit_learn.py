@@ -13,7 +13,6 @@ from tacit.kernels import RBF, Polynomial, PrivateKernelClassifier, PrivateKerne
 @parametrize_with_checks(
     [
         PrivateKernelClassifier(RBF(0.05) + 1.0, 40.0, 1e-5, landmarks=30, data_norm=10.0, random_state=0),
-        PrivateKernelClassifier(Polynomial(2), 100.0, landmarks=20, data_norm=2.0, random_state=0),
         PrivateKernelClassifier(RBF(0.05) + 1.0, math.inf, landmarks=40, data_norm=10.0),
         PrivateKernelClassifier(
             RBF(0.05), 40.0, 1e-5, method="matched", landmarks=30, data_norm=10.0, random_state=0, loss="huber"

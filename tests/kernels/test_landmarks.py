@@ -45,7 +45,7 @@ def test_coordinates_and_weights_of_the_kernel_say_the_same():
     mapped = Landmarks.at(domain, POINTS)
     coefficients = GENERATOR.normal(size=(3, mapped.count))
     records = domain.clipped(GENERATOR.normal(size=(20, 4)))
-    by_kernel = domain.kernel.block(records, mapped.points) @ mapped.span(coefficients).T
+    by_kernel = domain.kernel.block(records, mapped.points) @ mapped.model(coefficients).weights.T
     assert np.allclose(by_kernel, mapped.features(records) @ coefficients.T, atol=1e-5)
 
 

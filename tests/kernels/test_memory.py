@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -154,61 +154,75 @@ def test_a_fork_shares_a_file_unless_it_was_made_within_a_turn(tmp_path: Path) -
 
 
 OTHER = """
-import pathlib, pickle, sys
+import pickle, sys
 from tacit.accounting import lock
 from tacit.errors import LedgerBusy
 from tacit.kernels.interactive import state_file
 from tacit.kernels.interactive.memory import KeptAnswer
 
 state_file._PATIENCE = 0.05
-if sys.argv[2] == "without flock":
-    lock.fcntl = None
-try:
-    with pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()).turn() as turn:
-        turn.keep([KeptAnswer(b"b", b"2")])
-except LedgerBusy:
-    print("busy")
-else:
-    print("kept")
+usual = lock.fcntl
+for line in sys.stdin:
+    handle, how = line.rstrip().split(",")
+    lock.fcntl = None if how == "without flock" else usual
+    try:
+        with pickle.loads(bytes.fromhex(handle)).turn() as turn:
+            turn.keep([KeptAnswer(b"b", b"2")])
+    except LedgerBusy:
+        print("busy", flush=True)
+    else:
+        print("kept", flush=True)
 """
 
 
-def _other_process(memory: Memory, how: str = "") -> str:
-    """Let another process, which waits for nobody, keep TWO; return what came of it."""
-    handle = Path(f"{memory.path}.pickle")  # type: ignore[attr-defined]
-    handle.write_bytes(pickle.dumps(memory))
-    done = subprocess.run([sys.executable, "-c", OTHER, handle, how], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[Callable[..., str]]:
+    """Give another process, which waits for nobody: it keeps TWO in a memory and says what came of it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OTHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def keep(memory: FileMemory, how: str = "") -> str:
+            process.stdin.write(f"{pickle.dumps(memory).hex()},{how}\n")
+            process.stdin.flush()
+            return process.stdout.readline().strip()
+
+        yield keep
+        process.stdin.close()
+    assert process.returncode == 0
 
 
-def test_a_backup_in_the_middle_of_a_turn_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_backup_in_the_middle_of_a_turn_lets_nobody_in(tmp_path: Path, other_process: Callable[..., str]) -> None:
     """Copying the file in the process that answers, which drops SQLite's lock, does not let another answer too."""
     memory = FileMemory.create(tmp_path / "state.db", "mark")
     with memory.turn() as turn:
         Path(memory.path).read_bytes()
         shutil.copytree(tmp_path, tmp_path.with_name(f"{tmp_path.name}-backup"))
-        assert _other_process(memory) == "busy"
+        assert other_process(memory) == "busy"
         turn.keep([ONE])
-    assert _other_process(memory) == "kept"
+    assert other_process(memory) == "kept"
     assert _all(memory) == [ONE, TWO]
 
 
-def test_a_turn_that_lost_its_lock_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_that_lost_its_lock_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other_process: Callable[..., str]
+) -> None:
     """If another process got in all the same, its answer stays and the turn's own is dropped."""
     memory = FileMemory.create(tmp_path / "state.db", "mark")
     monkeypatch.setattr(lock, "fcntl", None)
     with memory.turn() as turn:
         assert turn.since(0) == []
-        assert _other_process(memory, "without flock") == "busy"
+        assert other_process(memory, "without flock") == "busy"
         Path(memory.path).read_bytes()
-        assert _other_process(memory, "without flock") == "kept"
+        assert other_process(memory, "without flock") == "kept"
         with pytest.raises(LedgerCorrupt, match="in the middle of an answer"):
             turn.keep([ONE])
     assert _all(memory) == [TWO]
 
 
-def test_a_child_forked_within_a_turn_leaves_it_alone(tmp_path: Path) -> None:
+def test_a_child_forked_within_a_turn_leaves_it_alone(tmp_path: Path, other_process: Callable[..., str]) -> None:
     """A child that fails its way out of the turn ends it for nobody else; one that lives on does not hold it."""
     memory = FileMemory.create(tmp_path / "state.db", "mark")
     wait, end = os.pipe()
@@ -227,9 +241,9 @@ def test_a_child_forked_within_a_turn_leaves_it_alone(tmp_path: Path) -> None:
                     os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
         Path(memory.path).read_bytes()
-        assert _other_process(memory) == "busy"
+        assert other_process(memory) == "busy"
         turn.keep([ONE])
-    assert _other_process(memory) == "kept"
+    assert other_process(memory) == "kept"
     os.close(end)
     os.close(wait)
     assert os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]) == 0

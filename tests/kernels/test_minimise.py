@@ -12,8 +12,8 @@ from tacit.kernels.fit import minimise as module
 from tacit.kernels.fit.minimise import _descended, _distance_by_gap, _factorised_solve, _gradient_norm, _swept, minimise
 from tacit.kernels.fit.problem import LARGEST_COUNT, KernelProblem, smallest_alpha, tolerance_for
 from tacit.kernels.fit.reading import certified_linear, certified_model, size_bound
+from tacit.kernels.kernel.custom import is_proven
 from tacit.kernels.kernel.domain import Domain
-from tacit.kernels.kernel.proven import is_proven
 
 GENERATOR = np.random.default_rng(3)
 COUNT, WIDTH = 120, 4

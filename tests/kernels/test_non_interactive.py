@@ -42,7 +42,7 @@ def test_all_rounds_together_keep_the_budget(epsilon, rounds):
 def test_pure_rounds_add_up():
     """Choices and Laplace measurements sum to epsilon by the ledger's own account."""
     shares = BudgetShares(Budget(0.6), 5)
-    events = [BoundedRangeDpEvent(shares.choice), LaplaceDpEvent(1 / shares.measure)] * 5
+    events = [BoundedRangeDpEvent(shares.choice), LaplaceDpEvent(1 / shares.choice)] * 5
     assert cost(events).epsilon <= 0.6
     assert cost(events).epsilon == pytest.approx(0.6)
 

@@ -20,8 +20,8 @@ from tacit.kernels import (
     Polynomial,
     PrivateKernelClassifier,
 )
+from tacit.kernels.kernel.custom import is_proven, is_total
 from tacit.kernels.kernel.domain import Domain
-from tacit.kernels.kernel.proven import is_proven, is_total
 from tacit.kernels.maps.landmarks import Landmarks
 from tacit.numerics import threads
 

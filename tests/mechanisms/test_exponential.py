@@ -14,7 +14,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential
 from tacit.noise import SystemEntropy
-from tacit.release import release
+from tacit.releases import release
 
 
 def _log_chances(scores: np.ndarray, rate: float, weights: np.ndarray | float = 1.0) -> np.ndarray:

@@ -19,7 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.gaussian import Multipliers
 from tacit.noise import SystemEntropy
-from tacit.release import release
+from tacit.releases import release
 
 
 @pytest.fixture(autouse=True)

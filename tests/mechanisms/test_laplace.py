@@ -15,7 +15,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.laplace import laplace_units
 from tacit.noise import LAPLACE_ERROR, SystemEntropy, add_on_grid
-from tacit.release import release
+from tacit.releases import release
 
 EPSILONS = st.floats(min_value=1e-4, max_value=200)
 SENSITIVITIES = st.floats(min_value=1e-6, max_value=1e6)

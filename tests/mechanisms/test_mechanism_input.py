@@ -13,7 +13,7 @@ from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
-from tacit.release import release
+from tacit.releases import release
 
 BUILD: dict[str, Callable[..., Mechanism]] = {
     "laplace": Laplace.for_budget,

@@ -18,7 +18,7 @@ from tacit import mechanisms
 from tacit.accounting import event_from_json, event_to_json, satisfies
 from tacit.budget import Budget
 from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
-from tacit.release import release
+from tacit.releases import release
 
 Build = Callable[[Budget, float], Mechanism]
 

@@ -24,7 +24,7 @@ from tacit.mechanisms import AdditiveNoise, Exponential, Gaussian, Laplace, Mech
 from tacit.mechanisms.exponential import _behind
 from tacit.mechanisms.reading import LARGEST, add_exactly, exact, in_units, numbers
 from tacit.noise import Rehearsal, SystemEntropy, add_on_grid
-from tacit.release import release
+from tacit.releases import release
 
 BUDGET = Budget(1, 1e-6)
 ADDITIVE: dict[str, Callable[..., AdditiveNoise]] = {

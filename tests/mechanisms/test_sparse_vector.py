@@ -14,7 +14,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import SparseVector
 from tacit.noise import SystemEntropy
-from tacit.release import release
+from tacit.releases import release
 
 GRID = 0.25
 """Coarse enough that all values of the threshold's noise can be summed over."""

@@ -15,7 +15,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace, SphericalLaplace
 from tacit.noise import LARGEST_SCALE, spherical_error
-from tacit.release import release
+from tacit.releases import release
 
 EPSILONS = st.floats(min_value=1e-4, max_value=200)
 SENSITIVITIES = st.floats(min_value=1e-6, max_value=1e6)

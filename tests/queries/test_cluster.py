@@ -24,7 +24,7 @@ from tacit.budget import Budget
 from tacit.sums.engines.opening import engine_for
 
 DRIVER = Path(support.__file__).with_name("cluster_driver.py")
-ROWS, FILES = 24_000, 24
+ROWS, FILES = 24_000, 60
 
 
 @dataclass(frozen=True)

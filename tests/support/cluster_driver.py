@@ -32,6 +32,8 @@ def connected(master: str) -> SparkSession:
         SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        # What is done is told at once, not every 100 ms: in between a busy machine may finish the whole stage.
+        .config("spark.ui.liveUpdate.period", "0")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "512m")

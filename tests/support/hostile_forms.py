@@ -10,6 +10,7 @@ import logging
 import math
 import struct
 import sys
+import time
 import types
 import warnings
 
@@ -234,7 +235,7 @@ def _log(bit):
 def hang(bit):
     """Never return if the bit is set."""
     while bit:
-        pass
+        time.sleep(0.001)
     return 1.0
 
 

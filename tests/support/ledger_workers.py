@@ -1,7 +1,8 @@
 """Processes that race for a ledger, die over it or lose their rights to it; run as a script by the tests.
 
-Each command starts from a fresh interpreter without threads, forks the processes that the claim is about,
-and prints what happened as JSON.
+Each line that comes in is a command with its arguments as JSON. It is carried out in a child of its own, forked from
+an interpreter without threads, which forks the processes that the claim is about; what happened goes out as a line of
+JSON.
 """
 
 import json
@@ -11,13 +12,15 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
-from dp_accounting import dp_event
 
 from tacit.accounting import Ledger, store
+from tacit.accounting.events import dp_event
 from tacit.errors import BudgetExceeded, TacitError
 
 
@@ -183,5 +186,16 @@ def without_rights(handle: str, user: str) -> object:
     return outcomes
 
 
+def carry_out(line: str) -> None:
+    """Carry out one command and say what came of it, or why nothing did."""
+    command, *arguments = json.loads(line)
+    try:
+        answer = {"answer": globals()[command](*arguments)}
+    except Exception:
+        answer = {"failure": traceback.format_exc()}
+    print(json.dumps(answer), flush=True)
+
+
 if __name__ == "__main__":
-    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))
+    for line in sys.stdin:
+        _finished(_forked(partial(carry_out, line)))

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from tacit.accounting.events import Event
 from tacit.budget import Budget
@@ -21,6 +21,7 @@ class Account(ABC):
     """Turns events into amounts, and sums of amounts into what has been spent."""
 
     budget: Budget
+    kind: ClassVar[str]
 
     @abstractmethod
     def charge(self, event: Event, at: Budget | None) -> Budget:
@@ -34,9 +35,9 @@ class Account(ABC):
     def show(self, amount: Budget) -> str:
         """Say what an amount is, for people."""
 
-    @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what has to be stored to build the account again with `account_for`."""
+        """Return what has to be stored, besides the budget, to build the account again with `account_for`."""
+        return {"accountant": self.kind}
 
     def fits(self, total: Budget) -> bool:
         """Whether a sum of amounts is within the budget."""

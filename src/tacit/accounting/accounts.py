@@ -31,6 +31,7 @@ class BasicAccount(Account):
     """
 
     budget: Budget
+    kind = "basic"
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the (epsilon, delta) to add."""
@@ -51,10 +52,6 @@ class BasicAccount(Account):
         """Say what an amount is: epsilon and delta."""
         return str(amount)
 
-    def describe(self) -> dict[str, Any]:
-        """Return the kind of account."""
-        return {"accountant": "basic"}
-
 
 @final
 @dataclass(frozen=True)
@@ -69,6 +66,7 @@ class RenyiAccount(Account):
 
     budget: Budget
     order: float
+    kind = "renyi"
 
     def __post_init__(self) -> None:
         order = finite_number("order", self.order)
@@ -112,7 +110,7 @@ class RenyiAccount(Account):
 
     def describe(self) -> dict[str, Any]:
         """Return the kind of account and its order."""
-        return {"accountant": "renyi", "order": self.order}
+        return {"accountant": self.kind, "order": self.order}
 
 
 def account_for(budget: Budget, accountant: object, order: float | None = None) -> Account:
@@ -120,12 +118,11 @@ def account_for(budget: Budget, accountant: object, order: float | None = None) 
     budget = Budget(budget.exact_epsilon, budget.exact_delta)  # sums of budgets may exceed what can be typed
     if not budget:
         raise InvalidParameter("a ledger needs a budget above zero, got none. Try Budget(1.0).")
-    if accountant == "basic" and order is None:
-        return BasicAccount(budget)
-    if accountant == "gaussian" and order is None:
-        return GaussianAccount(budget)
     if accountant == "renyi":
         return RenyiAccount.best(budget) if order is None else RenyiAccount(budget, order)
+    for account in (BasicAccount, GaussianAccount):
+        if accountant == account.kind and order is None:
+            return account(budget)
     raise InvalidParameter(
         f"accountant must be 'basic', 'renyi' or 'gaussian' (only 'renyi' takes an order), got {accountant!r}, "
         f"order={order!r}. Accountants for lists fixed in advance ('advanced', 'pld') are in tacit.accounting.cost."

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 from tacit.accounting.account import NEGLIGIBLE, Account, check_delta, tamed
 from tacit.accounting.analytic import gaussian_epsilon, gaussian_shift, rounded_down
@@ -29,6 +29,7 @@ class GaussianAccount(Account):
     """
 
     budget: Budget
+    kind = "gaussian"
 
     def __post_init__(self) -> None:
         check_delta("gaussian", self.budget)
@@ -78,10 +79,6 @@ class GaussianAccount(Account):
         """Say what an amount is: a part of the sum of squares."""
         share = float(amount.exact_epsilon / self.limit)
         return f"(sensitivity / noise)^2 = {amount.epsilon:.6g}, {100 * share:.4g} % of all"
-
-    def describe(self) -> dict[str, Any]:
-        """Return the kind of account."""
-        return {"accountant": "gaussian"}
 
 
 def _square(part: tuple[Event, int]) -> Fraction:

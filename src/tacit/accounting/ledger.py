@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, cast, final
 
@@ -26,6 +27,7 @@ Row = tuple[str, str]
 
 
 @final
+@dataclass(eq=False, repr=False)
 class Ledger:
     """A handle to a durable budget account.
 
@@ -39,12 +41,12 @@ class Ledger:
     `head` can be written down elsewhere and given to `open` to extend that memory beyond the process.
     """
 
-    def __init__(self, store: Store, name: str, path: PartPath, account: Account, history: History) -> None:
-        self._store = store
-        self._name = name
-        self._path = path
-        self._account = account
-        self._history = history
+    store: Store
+    name: str
+    path: PartPath
+    """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
+    _account: Account
+    _history: History
 
     @classmethod
     def create(
@@ -110,24 +112,9 @@ class Ledger:
         return ledger
 
     @property
-    def name(self) -> str:
-        """The account's name."""
-        return self._name
-
-    @property
-    def store(self) -> Store:
-        """The database the account is kept in."""
-        return self._store
-
-    @property
-    def path(self) -> PartPath:
-        """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
-        return self._path
-
-    @property
     def address(self) -> str:
         """Where the account is kept, without any password."""
-        return str(self._store)
+        return str(self.store)
 
     @property
     def budget(self) -> Budget:
@@ -147,7 +134,7 @@ class Ledger:
     @property
     def spent(self) -> Budget:
         """What has been spent so far (in this part, if the handle is a part of a partition)."""
-        return self._account.spent(self._current().total(self._path))
+        return self._account.spent(self._current().total(self.path))
 
     @property
     def remaining(self) -> Budget:
@@ -156,8 +143,8 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
-        with self._store.reading() as connection:
-            _, start = _read_terms(self._name, self._row(connection).terms)
+        with self.store.reading() as connection:
+            _, start = _read_terms(self.name, self._row(connection).terms)
         return [Entry.read(text, link) for _, links in self._pieces(start) for text, link in links]
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
@@ -167,7 +154,7 @@ class Ledger:
         """
         history = self._current()
         amount = self._amount(event, at)
-        after = self._account.spent(history.with_amount(self._path, amount).total())
+        after = self._account.spent(history.with_amount(self.path, amount).total())
         return after - self._account.spent(history.total())
 
     def spend(self, event: Event, *, label: str, at: Budget | None = None) -> Entry:
@@ -181,7 +168,7 @@ class Ledger:
         text = event_to_json(event)
         amount = self._amount(event, at)
         with self._writing() as (connection, history):
-            if not self._account.fits(history.with_amount(self._path, amount).total()):
+            if not self._account.fits(history.with_amount(self.path, amount).total()):
                 raise BudgetExceeded(self._refusal(label, amount, history))
             longer, entry = self._append(connection, history, label=label, amount=amount, event=text)
         self._remember(longer)
@@ -211,7 +198,7 @@ class Ledger:
         if len(set(parts)) != len(parts):
             raise InvalidParameter("parts must be different names, got one twice.")
         with self._writing() as (connection, history):
-            known = history.partitions.get((self._path, name))
+            known = history.partitions.get((self.path, name))
             if known is None:
                 history, _ = self._append(
                     connection, history, label=name, amount=Budget(0), parts=parts, fixed_by=fixed_by
@@ -221,9 +208,7 @@ class Ledger:
                     f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
                 )
         self._remember(history)
-        return {
-            part: Ledger(self._store, self._name, (*self._path, (name, part)), self._account, history) for part in parts
-        }
+        return {part: replace(self, path=(*self.path, (name, part)), _history=history) for part in parts}
 
     def _amount(self, event: Event, at: Budget | None) -> Budget:
         return self._account.charge(event, None if at is None else plain_budget("at", at))
@@ -243,7 +228,7 @@ class Ledger:
             "number": history.count + 1,
             "time": datetime.now(UTC).isoformat(timespec="microseconds"),
             "label": label,
-            "path": [list(step) for step in self._path],
+            "path": [list(step) for step in self.path],
             "epsilon": str(amount.exact_epsilon),
             "delta": str(amount.exact_delta),
             "event": event,
@@ -252,7 +237,7 @@ class Ledger:
         }
         text, link = json.dumps(content, sort_keys=True), digest(history.head, content)
         longer, entry = history.extended([(text, link)]), Entry.read(text, link)
-        values = {"account": self._name, "number": longer.count, "content": text, "hash": link}
+        values = {"account": self.name, "number": longer.count, "content": text, "hash": link}
         connection.execute(INSERT_ENTRY, values)
         connection.execute(UPDATE_ACCOUNT, values)
         return longer, entry
@@ -269,7 +254,7 @@ class Ledger:
         """Verify what follows a history seen earlier, piece by piece: nobody is kept waiting meanwhile."""
         whole = False
         while not whole:
-            with self._store.reading() as connection:
+            with self.store.reading() as connection:
                 found = self._found(connection, seen)
             seen, links, whole = self._verified(seen, *found)
             yield seen, links
@@ -282,7 +267,7 @@ class Ledger:
         """
         seen = self._history
         while True:
-            with self._store.writing(self._name) as connection:
+            with self.store.writing(self.name) as connection:
                 seen, _, whole = self._verified(seen, *self._found(connection, seen))
                 if whole:
                     yield connection, seen
@@ -295,25 +280,21 @@ class Ledger:
 
     def _left(self, history: History) -> Budget:
         free = Budget(0)
-        for depth, (name, _) in enumerate(self._path):
-            parent = self._path[:depth]
-            free += history.largest_part(parent, name) - history.total(self._path[: depth + 1])
+        for depth, (name, _) in enumerate(self.path):
+            parent = self.path[:depth]
+            free += history.largest_part(parent, name) - history.total(self.path[: depth + 1])
         return self._account.left(history.total(), free)
 
     def _row(self, connection: sa.Connection) -> Any:
-        row = connection.execute(SELECT_ACCOUNT, {"account": self._name}).first()
+        row = connection.execute(SELECT_ACCOUNT, {"account": self.name}).first()
         if row is None:
-            raise LedgerCorrupt(f"account {self._name!r} has vanished from {self._store}. Restore it from a backup.")
+            raise LedgerCorrupt(f"account {self.name!r} has vanished from {self.store}. Restore it from a backup.")
         return row
 
-    def _links(self, connection: sa.Connection, seen: int) -> Sequence[Row]:
-        """Read the last entry seen, if any, and a piece of what follows it."""
-        values = {"account": self._name, "number": seen, "limit": _PIECE + (seen > 0)}
-        return cast("Sequence[Row]", connection.execute(SELECT_ENTRIES, values).all())
-
     def _found(self, connection: sa.Connection, seen: History) -> tuple[Any, Sequence[Row]]:
-        """Read the account, and its entries from the last one seen: all of one state."""
-        return self._row(connection), self._links(connection, seen.count)
+        """Read the account, the last entry seen, if any, and a piece of what follows it: all of one state."""
+        values = {"account": self.name, "number": seen.count, "limit": _PIECE + (seen.count > 0)}
+        return self._row(connection), cast("Sequence[Row]", connection.execute(SELECT_ENTRIES, values).all())
 
     def _verified(self, seen: History, row: Any, links: Sequence[Row]) -> tuple[History, Sequence[Row], bool]:
         """Verify a piece that was added to a history seen earlier, and that nothing of it has gone.
@@ -326,16 +307,16 @@ class Ledger:
         history, whole = seen.extended(new) if is_there else seen, len(new) < _PIECE
         if not is_there or (whole and (row.count, row.head) != (history.count, history.head)):
             raise LedgerCorrupt(
-                f"the history of account {self._name!r} at {self._store} was shortened or replaced. "
+                f"the history of account {self.name!r} at {self.store} was shortened or replaced. "
                 "Nothing was charged. Restore it from a backup; what was spent since must be charged again."
             )
         return history, new, whole
 
     def _refusal(self, label: str, amount: Budget, history: History) -> str:
-        part = "".join(f", part {part!r} of {name!r}" for name, part in self._path)
+        part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)
         return (
             f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
-            f"{self.budget} (account {self._name!r}{part}; replace-one neighbours). Nothing was charged. "
+            f"{self.budget} (account {self.name!r}{part}; replace-one neighbours). Nothing was charged. "
             "Ask for less, or stop here: a spent budget cannot be refilled for the same records."
         )
 
@@ -346,14 +327,14 @@ class Ledger:
         return hash(self._identity())
 
     def _identity(self) -> tuple[str, str, PartPath]:
-        return self._store.url.render_as_string(hide_password=False), self._name, self._path
+        return self.store.url.render_as_string(hide_password=False), self.name, self.path
 
     def __sklearn_clone__(self) -> "Ledger":
         return self
 
     def __repr__(self) -> str:
-        part = "".join(f", {name}={part!r}" for name, part in self._path)
-        return f"Ledger({self.address!r}, name={self._name!r}{part}, budget={self.budget!r}, {self.accountant})"
+        part = "".join(f", {name}={part!r}" for name, part in self.path)
+        return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant})"
 
 
 def _terms(name: str, account: Account) -> dict[str, Any]:

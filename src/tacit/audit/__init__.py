@@ -10,9 +10,8 @@ A refutation is a proof up to a stated risk. That a claim holds is not: it means
 """
 
 from tacit.audit.attacks import Attack, Canary, Learned, LikelihoodRatio, LowBits
-from tacit.audit.case import Case, Question
+from tacit.audit.case import Case, Question, audit
 from tacit.audit.catalogue import NAMES, case
-from tacit.audit.entry import audit
 from tacit.audit.fingerprint import Fingerprint
 from tacit.audit.game import Batch
 from tacit.audit.outcomes import Patience

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -130,7 +130,7 @@ class Learned(Attack):
         """Fit the classifier; without plays of both kinds every answer looks the same."""
         if len(set(plays.coins.tolist())) < 2:
             return lambda plays: np.zeros(len(plays))
-        features = _Features.of(plays)
+        features = _features(plays)
         boosted = HistGradientBoostingClassifier(
             max_iter=self.trees, max_leaf_nodes=8, learning_rate=0.1, early_stopping=False, random_state=0
         )
@@ -139,31 +139,23 @@ class Learned(Attack):
         return lambda plays: np.asarray(boosted.decision_function(features(plays)))
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Features:
-    """The numbers that vary, what is missing from them, their norm and, for several of them, one linear score."""
+def _features(plays: Plays) -> PlayScore:
+    """Return the view of numbers that vary, what is missing from them, their norm, and of several a linear score."""
+    everything = _tame(plays.numbers)
+    varying = np.flatnonzero(np.any(everything != everything[:1], axis=0) | np.isnan(plays.numbers).any(axis=0))
+    numbers = everything[:, varying]
+    direction, spread = np.zeros(varying.size), numbers.std(axis=0)
+    if 1 < varying.size <= _WIDEST and np.any(spread > 0):
+        scale = np.where(spread > 0, spread, 1.0)
+        linear = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-6)
+        direction = linear.fit(numbers / scale, plays.coins).coef_[0] / scale
 
-    varying: NDArray[np.intp]
-    direction: Floats
-
-    @classmethod
-    def of(cls, plays: Plays) -> "_Features":
-        everything = _tame(plays.all_numbers)
-        varying = np.flatnonzero(np.any(everything != everything[:1], axis=0) | np.isnan(plays.all_numbers).any(axis=0))
-        numbers = everything[:, varying]
-        direction, spread = np.zeros(varying.size), numbers.std(axis=0)
-        if 1 < varying.size <= _WIDEST and np.any(spread > 0):
-            scale = np.where(spread > 0, spread, 1.0)
-            linear = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-6)
-            direction = linear.fit(numbers / scale, plays.coins).coef_[0] / scale
-        return cls(varying, direction)
-
-    def __call__(self, plays: Plays) -> Floats:
-        numbers = plays.all_numbers[:, self.varying]
+    def seen(plays: Plays) -> Floats:
+        numbers = plays.numbers[:, varying]
         known = _tame(numbers)
-        size, score = np.linalg.norm(known, axis=1), known @ self.direction
-        return np.column_stack([known, np.isnan(numbers), size, score])
+        return np.column_stack([known, np.isnan(numbers), np.linalg.norm(known, axis=1), known @ direction])
+
+    return seen
 
 
 _WIDEST = 1000

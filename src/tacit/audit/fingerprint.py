@@ -49,12 +49,12 @@ class _Evidence:
 
     @classmethod
     def of(cls, plays: Plays) -> "_Evidence":
-        marks, coins = plays.all_marks, plays.coins
+        marks, coins = plays.marks, plays.coins
         first, second = (np.asarray(marks.carried[chosen].sum(axis=0)).ravel() for chosen in (coins, ~coins))
         totals = int(coins.sum()), int((~coins).sum())
         there = _strength(first, second, *totals)
         missing = _strength(totals[0] - first, totals[1] - second, *totals)
-        values = tuple(_telling_values(plays.all_numbers, coins))
+        values = tuple(_telling_values(plays.numbers, coins))
         told = [(abs(strength), name) for name, strength in zip(marks.names, there, strict=True)]
         told += [(abs(strength), f"no {name}") for name, strength in zip(marks.names, missing, strict=True)]
         told += [(float(np.abs(each).max()), f"{_VIEWS[view]} of {_place(plays, at)}") for view, at, _, each in values]
@@ -64,12 +64,12 @@ class _Evidence:
     def __call__(self, plays: Plays) -> Floats:
         """Return the strongest evidence in each play."""
         best = np.zeros(len(plays))
-        carried = plays.all_marks.carried.tocsc()
+        carried = plays.marks.carried.tocsc()
         for place in np.flatnonzero((self.there != 0) | (self.missing != 0)):
             evidence = np.full(len(plays), self.missing[place])
             evidence[carried.indices[carried.indptr[place] : carried.indptr[place + 1]]] = self.there[place]
             best = _stronger(best, evidence)
-        views = list(_views(plays.all_numbers))
+        views = list(_views(plays.numbers))
         for view, column, known, strengths in self.values:
             best = _stronger(best, _looked_up(views[view][:, column], known, strengths))
         return best

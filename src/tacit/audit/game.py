@@ -121,7 +121,7 @@ def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, limit: 
     table = np.empty((len(coins), one[0].size))
     for coin, answers in ((coins, one), (~coins, other)):
         table[coin] = answers.reshape(len(answers), -1)[: np.count_nonzero(coin)]
-    return Plays(within_reach(table), coins, table)
+    return Plays.plain(within_reach(table), coins, table)
 
 
 def _drawn_at_once(mechanism: Batch, data: Any, count: int, limit: float) -> Any:

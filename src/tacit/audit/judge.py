@@ -102,7 +102,7 @@ def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Fin
 def _scores(score: PlayScore, plays: Plays, sees_failures: bool) -> Floats:
     """Return the scores; to an attack that can not see them, plays that failed say nothing."""
     scores = np.zeros(len(plays))
-    looked = np.ones(len(plays), dtype=bool) if sees_failures or plays.answered is None else plays.answered
+    looked = np.ones(len(plays), dtype=bool) if sees_failures else plays.answered
     if np.any(looked):
         scores[looked] = np.nan_to_num(np.asarray(score(plays.part(looked)), dtype=np.float64))
     return scores

@@ -24,12 +24,11 @@ def check_neighbours(first: object, second: object) -> int:
             f"neighbours have as many records (replace-one), got columns of {', '.join(map(str, counts))} records."
         )
     different = np.zeros(counts[0], dtype=bool)
-    for one, other in zip(mine, theirs, strict=True):
-        different |= _differences(one, other)
-    if not different.any():
-        # Records may differ in what `==` does not see: True and 1.0, 0.0 and -0.0, a type.
-        for one, other in zip(mine, theirs, strict=True):
-            different |= _seen_differences(one, other)
+    # Records may differ in what `==` does not see: True and 1.0, 0.0 and -0.0, a type.
+    for differences in (_differences, _seen_differences):
+        if not different.any():
+            for one, other in zip(mine, theirs, strict=True):
+                different |= differences(one, other)
     if different.sum() != 1:
         raise InvalidParameter(
             f"neighbours differ in exactly one record, got {different.sum()} that differ. "

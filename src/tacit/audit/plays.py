@@ -49,41 +49,37 @@ class Marks:
 class Plays:
     """One outcome a row, and Alice's coin (True: she used the first data set).
 
-    `answers` are the numbers that were asked for, `numbers` all that were seen anywhere, with every bit, at `places`;
-    without `numbers` the answers are all. `answered` is False where a play failed. `trouble` says why nothing can be
-    said to hold, if so: what nobody could read, or that no play answered.
+    `answers` are the numbers that were asked for, `numbers` all that were seen anywhere, with every bit, at `places`.
+    `answered` is False where a play failed. `trouble` says why nothing can be said to hold, if so: what nobody could
+    read, or that no play answered.
     """
 
     answers: Floats
     coins: Coins
-    numbers: Floats | None = None
-    places: tuple[str, ...] = ()
-    marks: Marks | None = None
-    answered: Coins | None = None
+    numbers: Floats
+    places: tuple[str, ...]
+    marks: Marks
+    answered: Coins
     trouble: str | None = None
+
+    @classmethod
+    def plain(cls, answers: Floats, coins: Coins, numbers: Floats | None = None) -> "Plays":
+        """Return plays that showed nothing but numbers, every one of them."""
+        answered = np.ones(len(coins), dtype=bool)
+        return cls(answers, coins, answers if numbers is None else numbers, (), Marks.alike(len(coins)), answered)
 
     def __len__(self) -> int:
         return len(self.coins)
-
-    @property
-    def all_numbers(self) -> Floats:
-        """Every number that was seen."""
-        return self.answers if self.numbers is None else self.numbers
-
-    @property
-    def all_marks(self) -> Marks:
-        """Every mark that was seen."""
-        return Marks.alike(len(self)) if self.marks is None else self.marks
 
     def part(self, chosen: slice | Coins) -> "Plays":
         """Return some of the plays, in the order in which they were played."""
         return Plays(
             self.answers[chosen],
             self.coins[chosen],
-            None if self.numbers is None else self.numbers[chosen],
+            self.numbers[chosen],
             self.places,
-            None if self.marks is None else Marks(self.marks.names, self.marks.carried[chosen]),
-            None if self.answered is None else self.answered[chosen],
+            Marks(self.marks.names, self.marks.carried[chosen]),
+            self.answered[chosen],
             self.trouble,
         )
 

@@ -18,6 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.noise import source_for, uniform
 from tacit.numerics.arrays import Floats
 
+_MOST_ROUNDS = 80
 Calibration = Callable[[int], Tilted]
 """What an algorithm does with so many records: the law of its coefficient."""
 
@@ -55,16 +56,11 @@ class Found:
 
 def search(calibrate: Calibration, pairs: Iterator[Pair]) -> Found:
     """Return the worst of all pairs under the algorithm's own calibration for their size."""
-    best: Found | None = None
-    count = 0
-    for pair in pairs:
-        count += 1
-        loss, point = largest_loss(calibrate(pair.first.count), pair)
-        if best is None or loss > best.loss:
-            best = Found(loss, pair, point, 0)
-    if best is None:
+    found = [(*largest_loss(calibrate(pair.first.count), pair), pair) for pair in pairs]
+    if not found:
         raise InvalidParameter("there are no pairs to search.")
-    return Found(best.loss, best.pair, best.point, count)
+    loss, point, pair = max(found, key=lambda each: each[0])
+    return Found(loss, pair, point, len(found))
 
 
 def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> Iterator[Pair]:
@@ -119,7 +115,7 @@ def _record(norm: float, far: float, margin: float, side: float) -> Floats | Non
     return np.array([along, side * np.sqrt(norm**2 - along**2)]) if abs(along) < norm else None
 
 
-def largest_loss(law: Tilted, pair: Pair, rounds: int = 80) -> tuple[float, Floats]:
+def largest_loss(law: Tilted, pair: Pair) -> tuple[float, Floats]:
     """Return the largest |log ratio| over outputs: the best of rays through both records, then a compass climb."""
 
     def loss(points: Floats) -> Floats:
@@ -130,13 +126,16 @@ def largest_loss(law: Tilted, pair: Pair, rounds: int = 80) -> tuple[float, Floa
     best, highest = points[values.argmax()], float(values.max())
     compass = np.concatenate([np.eye(points.shape[1]), -np.eye(points.shape[1])])
     step = 0.2 * (float(np.linalg.norm(best)) + 0.1 / max(1e-9, float(np.abs(pair.first.rows).max())))
-    for _ in range(rounds):
+    smallest = 1e-10 * step
+    for _ in range(_MOST_ROUNDS):
         around = best + step * compass
         values = loss(around)
         if values.max() > highest:
             best, highest, step = around[values.argmax()], float(values.max()), step * 1.5
-        else:
+        elif step > smallest:
             step /= 2
+        else:
+            break
     return highest, best
 
 

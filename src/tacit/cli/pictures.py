@@ -4,20 +4,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tacit.evaluation import Score
 from tacit.numerics.arrays import Floats
-from tacit.release import Release
+from tacit.releases import Release
 
 _MOST_BARS = 24
 
 
+def _figure(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(8, height), layout="constrained")
+    return figure, figure.subplots()
+
+
 def histogram(path: Path, levels: list[int], private: Release[Floats], truth: NDArray[np.int64]) -> None:
     """Draw private counts beside true ones."""
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _figure(4.5)
     axes.bar([level - 0.2 for level in levels], truth, width=0.4, label="true (public data)", color="lightgray")
     axes.bar([level + 0.2 for level in levels], private.value, width=0.4, label="private")
     axes.set(xlabel="education-num", ylabel="records", title=f"Schooling of {truth.sum():,} people")
@@ -29,8 +34,7 @@ def coefficients(path: Path, names: list[str], model: Any, spread: Floats) -> No
     """Draw the largest coefficients of a private model, with the spread that its noise gives them."""
     values = model.coef_[0]
     largest = np.argsort(-np.abs(values))[:_MOST_BARS][::-1]
-    figure = Figure(figsize=(8, 7), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _figure(7)
     axes.barh(range(len(largest)), values[largest], xerr=spread[largest], color="tab:blue", ecolor="black", capsize=2)
     axes.set_yticks(range(len(largest)), [names[index] for index in largest], fontsize=8)
     axes.axvline(0, color="black", linewidth=0.8)
@@ -44,8 +48,7 @@ def accuracy_curve(
     path: Path, curve: dict[float, list[float]], plain: float, majority: float, epsilon: float, score: Score
 ) -> None:
     """Draw accuracy against epsilon, with the private score of the released model."""
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _figure(4.5)
     epsilons = sorted(curve)
     means = [float(np.mean(curve[level])) for level in epsilons]
     errors = [float(np.std(curve[level])) for level in epsilons]

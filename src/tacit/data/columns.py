@@ -21,12 +21,12 @@ import datetime
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.checks import finite_number
 from tacit.data.values import BLANKS, DAY, EPOCH, MISSING_MOMENT, AnyArray, keys, microseconds, moments, numbers
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
@@ -79,7 +79,7 @@ class Number(Column):
     missing: float | None = None
 
     def __post_init__(self) -> None:
-        low, high = _finite("low", self.low), _finite("high", self.high)
+        low, high = finite_number("low", self.low), finite_number("high", self.high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if not (low < high and max(-low, high) <= LARGEST and high - low >= SMALLEST):
@@ -92,7 +92,7 @@ class Number(Column):
         if not isinstance(self.log, bool):
             raise InvalidParameter(f"log must be True or False, got {self.log!r}.")
         if self.missing is not None:
-            missing = _finite("missing", self.missing)
+            missing = finite_number("missing", self.missing)
             object.__setattr__(self, "missing", 0.0 if abs(missing) < SMALLEST else missing)
             if not low <= missing <= high:
                 raise InvalidParameter(f"missing must lie between low={low!r} and high={high!r}, got {missing!r}.")
@@ -251,14 +251,3 @@ def _instant(name: str, value: object) -> int:
 def _written(instant: int) -> str:
     moment = EPOCH + datetime.timedelta(microseconds=instant)
     return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat()
-
-
-def _finite(name: str, value: object) -> float:
-    """Return a declared finite number."""
-    try:
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise InvalidParameter(f"{name} must be a finite number, got {value!r}.")
-    return number

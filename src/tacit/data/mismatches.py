@@ -14,7 +14,7 @@ from tacit.errors import InvalidParameter, QueryFailed
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.deferred import Deferred
 from tacit.numerics.arrays import Floats
-from tacit.release import Release, release
+from tacit.releases import Release, release
 
 _MUCH = 0.05
 """From which share on a mismatch is worth a warning."""

@@ -13,7 +13,6 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
 
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
@@ -63,7 +62,7 @@ def _column(name: str, entry: object) -> Column:
         raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(KINDS)!r}, got {entry!r}.")
     kind = KINDS[entry["kind"]]
     given = {key: value for key, value in entry.items() if key != "kind"}
-    fields = {field.name: field.default is dataclasses.MISSING for field in _fields(kind)}
+    fields = {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     needed = [field for field, required in fields.items() if required]
     if not set(needed) <= given.keys() <= fields.keys():
         raise InvalidParameter(
@@ -76,17 +75,11 @@ def _column(name: str, entry: object) -> Column:
         raise InvalidParameter(f"column {name!r}: {error}") from None
 
 
-def _fields(kind: type[Column]) -> tuple[dataclasses.Field[Any], ...]:
-    """Return what can be declared about a kind of column."""
-    assert dataclasses.is_dataclass(kind)
-    return dataclasses.fields(kind)
-
-
 def _table(name: str, column: Column) -> str:
     """Write one column; what has its default value is left out."""
     kind = next(key for key, each in KINDS.items() if each is type(column))
     lines = [f"[columns.{key_of(name)}]", f"kind = {_value(kind)}"]
-    for field in _fields(type(column)):
+    for field in dataclasses.fields(column):  # type: ignore[arg-type]
         value = getattr(column, field.name)
         if value != field.default:
             lines.append(f"{field.name} = {_value(value)}")

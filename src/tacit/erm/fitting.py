@@ -23,7 +23,7 @@ from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
-from tacit.release import Release, release
+from tacit.releases import Release, release
 
 _LARGEST_ENTRY = 1e40
 

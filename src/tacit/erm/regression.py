@@ -19,7 +19,7 @@ from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
 from tacit.numerics.arrays import Floats
-from tacit.release import release
+from tacit.releases import release
 
 Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 

@@ -1,8 +1,12 @@
-"""From scores to probabilities, for every classifier."""
+"""From scores to classes and probabilities, for every classifier that has scores."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from tacit.numerics.arrays import Floats
@@ -19,3 +23,21 @@ def probabilities(scores: Floats, margin: float) -> Floats:
     shares = np.asarray(softmax(scores))
     shares *= shares * math.exp(-margin) + (1 - shares)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+class ClassifierOfScores(ClassifierMixin):  # type: ignore[misc]
+    """Predictions of a classifier whose `_scores` has one column for two classes, else one for each."""
+
+    classes_: NDArray[Any]
+    _scores: Callable[[Any], Floats]
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of every row (and class, if there are more than two)."""
+        scores = self._scores(X)
+        return scores if len(self.classes_) > 2 else scores.ravel()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of every row."""
+        scores = self.decision_function(X)
+        indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return np.asarray(self.classes_[indices])

@@ -1,20 +1,18 @@
 """Private kernel classification with scikit-learn manners, over public landmarks."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self, cast, final
+from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from numpy.typing import ArrayLike
 
 from tacit.erm.classification import MARGIN
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Logistic
 from tacit.errors import InvalidParameter
-from tacit.estimators.classes import check_told, known_classes
-from tacit.estimators.encoded import learn
+from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget
-from tacit.estimators.probabilities import probabilities
+from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records
 from tacit.kernels.released.model import METHODS
@@ -23,7 +21,7 @@ from tacit.numerics.arrays import Floats
 
 @final
 @dataclass(eq=False, repr=False)
-class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
     """Classification with a kernel, released as a model over public points that holds no training record.
 
     Guarantee: the fitted model is (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
@@ -54,11 +52,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     loss: Literal["logistic", "huber", "hinge"] = "logistic"
     classes: ArrayLike | None = None
 
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model, charging the ledger once."""
-        check_told(self.classes, X)
-        return cast("Self", learn(self, X, y, "classification"))
+    task = "classification"
 
     def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
@@ -73,7 +67,7 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         found = self._release(domain, X, records, targets, loss, budget, assumed)
         self.classes_ = classes
         self.margin_ = found.margin
-        self._keep(domain, found)
+        self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release
 
     @property
     def _joint(self) -> bool:
@@ -84,17 +78,6 @@ class PrivateKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._joint
         return tags
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the score of every row (and class, if there are more than two)."""
-        scores = self._scores(X)
-        return scores if len(self.classes_) > 2 else scores.ravel()
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of every row."""
-        scores = self.decision_function(X)
-        indices = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return np.asarray(self.classes_[indices])
 
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> Floats:

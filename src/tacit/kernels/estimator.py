@@ -1,27 +1,27 @@
 """What released kernel models share: the common course of `fit`, and scores over public points."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import is_whole, whole_number
+from tacit.data.values import AnyArray
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import rows_of
+from tacit.estimators.classes import check_told
+from tacit.estimators.encoded import learn, rows_of
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.tables import validated
-from tacit.kernels.fit.reading import Alpha, loss_and_alpha
+from tacit.kernels.fit.reading import Alpha, loss_and_alpha, public_facts
+from tacit.kernels.kernel.custom import check_proven
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Kernel, size_of
-from tacit.kernels.kernel.proven import check_proven
-from tacit.kernels.kernel.public_facts import public_facts
 from tacit.kernels.kernel.standard import Linear
 from tacit.kernels.maps.fourier import FourierFeatures
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given, listed
@@ -48,15 +48,16 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     ledger: Ledger | None = None
     random_state: object = None
 
+    task: ClassVar[Literal["classification", "regression"]]
+
+    @np.errstate(all="ignore")
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model, charging the ledger once."""
+        check_told(getattr(self, "classes", None), X)
+        return cast("Self", learn(self, X, y, self.task))
+
     def _release(
-        self,
-        domain: Domain,
-        X: Any,
-        records: Any,
-        targets: NDArray[Any],
-        loss: Loss,
-        budget: Budget | None,
-        assumed: str,
+        self, domain: Domain, X: Any, records: Any, targets: AnyArray, loss: Loss, budget: Budget | None, assumed: str
     ) -> Released:
         terms = Terms(self.ledger, type(self).__name__, self.random_state, public_facts(domain, self.loss, assumed))
         if self.method not in METHODS:
@@ -94,17 +95,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
             return lattice(domain.width, domain.norm, int(self.landmarks))
         return landmarks_given(self.landmarks, X, domain)
 
-    def _keep(self, domain: Domain, found: Released) -> None:
-        self.domain_ = domain
-        self.model_ = found.model
-        self.alpha_ = found.alpha
-        self.release_ = found.release
-
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "model_")
         records = validated(self, rows_of(self, X), reset=False) if self.domain_.vectors else listed(X)
-        return self.model_.scores(records)
+        return np.asarray(self.model_.scores(records))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

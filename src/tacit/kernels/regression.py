@@ -1,14 +1,13 @@
 """Private kernel regression with scikit-learn manners, over public landmarks."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self, cast, final
+from typing import Any, Literal, final
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from tacit.erm.losses.standard import HuberRegression
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import learn
 from tacit.estimators.parameters import needed_budget
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
@@ -33,10 +32,7 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
     target_range: tuple[float, float] | None = None
     loss: Literal["absolute", "squared"] = "absolute"
 
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model, charging the ledger once."""
-        return cast("Self", learn(self, X, y, "regression"))
+    task = "regression"
 
     def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
@@ -50,7 +46,7 @@ class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         loss = HuberRegression(1.0, 1.0)
         found = self._release(domain, X, records, targets.values, loss, budget, targets.assumed)
         self._range = targets.middle, targets.scale
-        self._keep(domain, found)
+        self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> Floats:

@@ -202,5 +202,6 @@ class SamplePath:
         if not len(self):
             return np.zeros(len(diagonal)), diagonal
         weights = self.triangle.solved(cross)
-        whitened = self.triangle.whitened(np.array(self._answers))
-        return weights @ whitened, self.triangle.residuals(cross, diagonal)
+        whitened = self.triangle.solved(np.array([self._answers]))[0]
+        left = diagonal - np.einsum("ij,ij->i", weights, weights)
+        return weights @ whitened, np.maximum(left, 0.0)

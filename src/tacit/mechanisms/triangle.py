@@ -69,19 +69,3 @@ class Triangle:
                 raise InvalidParameter("the kernel is not positive semi-definite at these points. Nothing was drawn.")
             new[place, place] = math.sqrt(max(pivot, self._jitter))
         return [np.append(old[place], new[place, : place + 1]) for place in range(len(rest))]
-
-    def whitened(self, values: Floats) -> Floats:
-        """Return M^(-1) values."""
-        found = np.empty(self.size)
-        for number, chunk in enumerate(self._chunks):
-            start = number * _CHUNK
-            stop = min(start + _CHUNK, self.size)
-            right = values[start:stop] - chunk[: stop - start, :start] @ found[:start]
-            corner = chunk[: stop - start, start:stop]
-            found[start:stop] = solve_triangular(corner, right, lower=True, check_finite=False)
-        return found
-
-    def residuals(self, cross: Floats, diagonal: Floats) -> Floats:
-        """Return how much of K(z, z) the old points leave unexplained, never below zero."""
-        old = self.solved(cross)
-        return np.asarray(np.maximum(diagonal - np.einsum("ij,ij->i", old, old), 0.0))

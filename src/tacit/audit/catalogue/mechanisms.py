@@ -13,7 +13,7 @@ from tacit.audit.laws import NoiseLaw
 from tacit.audit.report import Exact
 from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
 from tacit.numerics.arrays import Floats
-from tacit.release import release
+from tacit.releases import release
 
 _PLAYS = 8_000
 _QUERIES = 8

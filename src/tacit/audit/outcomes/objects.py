@@ -17,7 +17,7 @@ import numpy as np
 from tacit.audit.outcomes.plain import text
 from tacit.audit.outcomes.tables import table_looker
 from tacit.audit.outcomes.trace import NotPrivate, Trace, look, looks_at, type_name
-from tacit.release import Release
+from tacit.releases import Release
 
 __all__: list[str] = []
 
@@ -42,6 +42,7 @@ def _release(thing: Any, trace: Trace, path: str) -> None:
     _attributes(thing, trace, path)
 
 
+@looks_at(SimpleNamespace)
 def _attributes(thing: Any, trace: Trace, path: str) -> None:
     for name, derived in dict(_names(thing, properties=not trace.derived)).items():
         hidden = name.startswith("_")
@@ -88,11 +89,6 @@ def _written_in_python(thing: Any) -> bool:
 
 
 _WORD = struct.calcsize("P")
-
-
-@looks_at(SimpleNamespace)
-def _namespace(thing: Any, trace: Trace, path: str) -> None:
-    _attributes(thing, trace, path)
 
 
 def _importable(kind: Any) -> bool:

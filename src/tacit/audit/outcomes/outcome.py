@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.audit.outcomes.hearing import Heard, listening
 from tacit.audit.outcomes.patience import Alarm, Hung
 from tacit.audit.outcomes.trace import Trace, look
-from tacit.release import Release
+from tacit.numerics.arrays import Floats
+from tacit.releases import Release
 
 
 @final
@@ -29,8 +29,8 @@ class Outcome:
     `marks` all the rest. `failure` says how the play failed, None if it answered; `unread` what nobody could read.
     """
 
-    answer: NDArray[np.float64]
-    numbers: dict[str, NDArray[np.float64]]
+    answer: Floats
+    numbers: dict[str, Floats]
     marks: frozenset[str]
     unread: str | None
     failure: str | None
@@ -93,7 +93,7 @@ def _failed(error: BaseException, heard: Heard, took: float) -> Outcome:
     return _outcome(trace, _NONE, f"raised {type(error).__name__}: {words}", took)
 
 
-def _outcome(trace: Trace, numbers: NDArray[np.float64], failure: str | None, took: float) -> Outcome:
+def _outcome(trace: Trace, numbers: Floats, failure: str | None, took: float) -> Outcome:
     form = hashlib.blake2b("\n".join(sorted(trace.marks)).encode("utf-8", "surrogatepass"), digest_size=12)
     trace.mark("outcome", "form", form.hexdigest())
     for place, values in trace.numbers.items():
@@ -103,7 +103,7 @@ def _outcome(trace: Trace, numbers: NDArray[np.float64], failure: str | None, to
     return Outcome(numbers, trace.numbers, frozenset(trace.marks), unread, failure, took)
 
 
-def as_numbers(answer: Any) -> NDArray[np.float64]:
+def as_numbers(answer: Any) -> Floats:
     """Return the numbers of an answer, in order; text counts as its bytes, and a linear model as its coefficients."""
     trace = Trace()
     look(_main(answer), trace)
@@ -117,7 +117,7 @@ def seen(thing: Any) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
     return frozenset(trace.marks), tuple((place, values.tobytes()) for place, values in trace.numbers.items())
 
 
-def _flat(trace: Trace) -> NDArray[np.float64]:
+def _flat(trace: Trace) -> Floats:
     """Return the numbers, but for those that only repeat others: low bits, and numbers spelled in text."""
     parts = [values for place, values in trace.numbers.items() if "~" not in place]
     return np.concatenate(parts) if parts else _NONE

@@ -46,25 +46,15 @@ def _nearest(thing: int) -> float:
         return float("inf") if thing > 0 else float("-inf")
 
 
-@looks_at(float)
+@looks_at(float, complex)
 def _real(thing: Any, trace: Trace, path: str) -> None:
-    trace.number(path, float(thing))
-
-
-@looks_at(complex)
-def _complex(thing: Any, trace: Trace, path: str) -> None:
-    trace.number(path, [thing.real, thing.imag])
+    trace.number(path, [thing.real, thing.imag] if isinstance(thing, complex) else float(thing))
 
 
 @looks_at(Fraction)
 def _fraction(thing: Any, trace: Trace, path: str) -> None:
     text(f"{thing.numerator:x}/{thing.denominator:x}", trace, path)
     trace.number(path, thing.numerator / thing.denominator if abs(thing) < WHOLE else _nearest(int(thing)))
-
-
-@looks_at(str)
-def _string(thing: Any, trace: Trace, path: str) -> None:
-    text(thing, trace, path)
 
 
 @looks_at(bytes, bytearray, memoryview)
@@ -82,6 +72,7 @@ def _named(thing: Any, trace: Trace, path: str) -> None:
     trace.mark(path, "name", str(getattr(thing, "name", getattr(thing, "__name__", ""))))
 
 
+@looks_at(str)
 def text(thing: str, trace: Trace, path: str) -> None:
     """Note a text: itself, its form with every number left out, its letters and the numbers that it spells."""
     letters = np.frombuffer(str.encode(thing, "utf-8", "surrogatepass"), dtype=np.uint8)

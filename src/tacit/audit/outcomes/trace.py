@@ -6,11 +6,13 @@ noted as unread, and an audit in which something stayed unread never says "holds
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tacit.numerics.arrays import Floats
 
 _LONGEST = 120
 _DEEPEST = 40
@@ -22,17 +24,20 @@ class NotPrivate(Exception):
 
 
 @final
+@dataclass(eq=False)
 class Trace:
-    """The numbers, marks and unread places of one outcome, as far as it was looked at."""
+    """The numbers, marks and unread places of one outcome, as far as it was looked at.
 
-    def __init__(self) -> None:
-        """Start with nothing seen."""
-        self.numbers: dict[str, NDArray[np.float64]] = {}
-        self.marks: set[str] = set()
-        self.unread: dict[str, str] = {}
-        self.open: list[int] = []
-        self.derived = 0
-        self.hidden = 0
+    `open` are the things that are being looked into, by their id; `derived` and `hidden` count how many of these are
+    what a property gave, or a private attribute.
+    """
+
+    numbers: dict[str, Floats] = field(default_factory=dict)
+    marks: set[str] = field(default_factory=set)
+    unread: dict[str, str] = field(default_factory=dict)
+    open: list[int] = field(default_factory=list)
+    derived: int = 0
+    hidden: int = 0
 
     def mark(self, path: str, aspect: str, text: str) -> None:
         """Note something that is not a number."""
@@ -74,11 +79,9 @@ def look(thing: Any, trace: Trace, path: str = "") -> None:
         trace.open.pop()
 
 
-def _unknown(thing: Any, trace: Trace, path: str) -> None:
-    trace.refuse(path, f"a {type_name(type(thing))} can not be looked into")
-
-
-_look_into = singledispatch(_unknown)
+@singledispatch
+def _look_into(thing: Any, trace: Trace, path: str) -> None:
+    raise NotImplementedError  # `objects` looks at whatever nothing else does
 
 
 def looks_at(*kinds: type) -> Callable[[Looker], Looker]:

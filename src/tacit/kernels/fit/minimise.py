@@ -49,7 +49,8 @@ def _newton(problem: KernelProblem, tolerance: float) -> Floats:
         candidate = _stationary(problem, slopes)
         # At a small alpha errors of scores count (c R^2/alpha)-fold in the candidate, but once in the weights.
         for found in (candidate, weights):
-            if _is_light(problem, found) and _gradient_norm(problem, found) <= tolerance:
+            is_light = float(np.abs(found).sum()) * problem.alpha <= _MASS * problem.loss.lipschitz
+            if is_light and _gradient_norm(problem, found) <= tolerance:
                 return found
         weights = weights + _step(problem, weights, scores, slopes)[0]
         if not np.all(np.isfinite(weights)):
@@ -68,10 +69,6 @@ def _descended(problem: KernelProblem, weights: Floats, tolerance: float) -> Flo
     while not _gradient_norm(problem, weights) <= tolerance:
         weights = weights - step * problem.residual(weights)
     return weights
-
-
-def _is_light(problem: KernelProblem, weights: Floats) -> bool:
-    return float(np.abs(weights).sum()) * problem.alpha <= _MASS * problem.loss.lipschitz
 
 
 def _stationary(problem: KernelProblem, slopes: Floats) -> Floats:

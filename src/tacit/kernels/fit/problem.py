@@ -1,4 +1,4 @@
-"""The regularised risk of a kernel model in terms of the weights of its records, and how well it can be minimised.
+"""The regularised risk of a kernel model in terms of the weights of its records, and the models that minimise it.
 
 J(w) = (1/n) sum_i loss(<w, phi(x_i)>) + (alpha/2)|w|^2 at w = sum_i mu_i phi(x_i), with K the matrix of all pairs.
 """
@@ -11,9 +11,9 @@ import numpy as np
 
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
+from tacit.kernels.kernel.custom import check_proven
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import growth, size_of
-from tacit.kernels.kernel.proven import check_proven
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 from tacit.numerics.exact import CompensatedSum
 
@@ -89,6 +89,47 @@ class KernelProblem:
     def _shifted(self, scores: Floats) -> Floats:
         offset = self.loss.offset(self.targets)
         return np.array(scores if offset is None else scores - offset)[:, None]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """z -> sum_i weight_i K(x_i, z) over training records: a secret, with a value at every point."""
+
+    domain: Domain
+    records: Any
+    weights: Floats
+
+    def values(self, points: Any) -> Floats:
+        """Return the value at every point, summed block by block with compensation."""
+        kept = np.flatnonzero(self.weights)
+        total = CompensatedSum()
+        total.add(np.zeros(size_of(points)))
+        for start in range(0, len(kept), _BLOCK):
+            part = kept[start : start + _BLOCK]
+            total.add(self.domain.block(points, self.records[part]) @ self.weights[part])
+        return total.result()
+
+    def accuracy(self, mass: float) -> float:
+        """Bound the error of a computed value when the sizes of the weights sum to at most `mass`."""
+        return _score_unit(self.domain) * mass
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """u -> coefficient . u over features of clipped norm: a secret."""
+
+    domain: Domain
+    coefficient: Floats
+
+    def values(self, points: Any) -> Floats:
+        """Return the value at every point."""
+        return np.asarray(points @ self.coefficient)
+
+    def accuracy(self, size: float) -> float:
+        """Bound the error of a computed value when the coefficient's norm is at most `size`."""
+        return growth(len(self.coefficient) + 4) * self.domain.radius * size
 
 
 def smallest_alpha(domain: Domain, loss: PointwiseLoss) -> float:

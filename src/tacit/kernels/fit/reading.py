@@ -26,11 +26,17 @@ from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import known_norm
 from tacit.estimators.tables import numeric_targets, validated
 from tacit.kernels.fit.minimise import minimise
-from tacit.kernels.fit.model import KernelModel, LinearModel
-from tacit.kernels.fit.problem import KernelProblem, check_alpha, smallest_alpha, tolerance_for
+from tacit.kernels.fit.problem import (
+    KernelModel,
+    KernelProblem,
+    LinearModel,
+    check_alpha,
+    smallest_alpha,
+    tolerance_for,
+)
+from tacit.kernels.kernel.custom import FunctionKernel, anew, check_proven, is_proven
 from tacit.kernels.kernel.domain import Domain
-from tacit.kernels.kernel.kernel import Kernel, size_of
-from tacit.kernels.kernel.proven import anew, check_proven
+from tacit.kernels.kernel.kernel import Constant, Kernel, Product, Sum, size_of
 from tacit.kernels.maps.landmarks import Landmarks, listed
 from tacit.numerics.arrays import Floats
 
@@ -46,7 +52,6 @@ class Certified:
 
     domain: Domain
     model: KernelModel | LinearModel
-    alpha: float
     sensitivity: float
     value_error: float
     size: float
@@ -166,7 +171,7 @@ def certified_model(
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
         exact = KernelModel(domain, clipped, weights)
-        return _certified(domain, exact, count, loss, alpha, tolerance, exact.accuracy(1.01 * loss.lipschitz / alpha))
+        return _certified(exact, count, loss, alpha, tolerance, exact.accuracy(1.01 * loss.lipschitz / alpha))
     return certified_linear(landmarks.inner_domain, landmarks.features(records), targets, loss, alpha)
 
 
@@ -185,7 +190,7 @@ def certified_linear(
     tolerance = max(1e-3 * loss.lipschitz * rows.norm / rows.count, 2 * smallest_tolerance(objective))
     linear = LinearModel(domain, solve(objective, tolerance).coefficient)
     error = linear.accuracy(size_bound(loss, domain.radius, alpha) + tolerance / alpha)
-    return _certified(domain, linear, rows.count, loss, alpha, tolerance, error)
+    return _certified(linear, rows.count, loss, alpha, tolerance, error)
 
 
 def size_bound(loss: PointwiseLoss, radius: float, alpha: float) -> float:
@@ -194,14 +199,26 @@ def size_bound(loss: PointwiseLoss, radius: float, alpha: float) -> float:
 
 
 def _certified(
-    domain: Domain,
-    model: KernelModel | LinearModel,
-    count: int,
-    loss: PointwiseLoss,
-    alpha: float,
-    tolerance: float,
-    error: float,
+    model: KernelModel | LinearModel, count: int, loss: PointwiseLoss, alpha: float, tolerance: float, error: float
 ) -> Certified:
-    moved = 2 * (loss.lipschitz * domain.radius / count + tolerance) / alpha * (1 + 2.0**-40)
-    size = size_bound(loss, domain.radius, alpha) + tolerance / alpha
-    return Certified(domain, model, alpha, moved, error, size)
+    radius = model.domain.radius
+    moved = 2 * (loss.lipschitz * radius / count + tolerance) / alpha * (1 + 2.0**-40)
+    return Certified(model.domain, model, moved, error, size_bound(loss, radius, alpha) + tolerance / alpha)
+
+
+def public_facts(domain: Domain, loss: str, targets: str) -> tuple[str, ...]:
+    """Return what every kernel model assumes: its kernel and bound, the records' form, the loss and the targets."""
+    rows = (f"{domain.width} columns", f"rows clipped to norm {domain.norm:g}") if domain.vectors else ()
+    return f"kernel {_described(domain.kernel)}", f"K(x, x) <= {domain.square:g}", *rows, f"{loss} loss", targets
+
+
+def _described(kernel: Kernel) -> str:
+    if type(kernel) is Sum:
+        return f"{_described(kernel.first)} + {_described(kernel.second)}"
+    if type(kernel) is Product:
+        return f"({_described(kernel.first)}) * ({_described(kernel.second)})"
+    if type(kernel) is Constant:
+        return f"{kernel.value:g}"
+    if type(kernel) is FunctionKernel:
+        return "of a user's function of two records alone"
+    return repr(kernel) if is_proven(kernel) else f"{type(kernel).__name__}, a user's function of two records alone"

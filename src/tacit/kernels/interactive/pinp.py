@@ -1,7 +1,7 @@
 """PINP (Jain and Thakurta 2013, Algorithm 1): answer from a public model, and correct it where it is far off."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, final
@@ -10,12 +10,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from tacit import noise
-from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number, is_whole
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_law
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
+from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity
 from tacit.mechanisms.process import SecretFunction
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
@@ -66,7 +66,7 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
     @cached_property
     def event(self) -> Event:
         """An (epsilon, delta)-private release."""
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
+        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -139,22 +139,22 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
 
     def randomise(self, value: SecretFunction, source: Source) -> "PinpPath":
         """Return a path that has not been asked anything yet."""
-        return PinpPath(self, value, source, noise.uniform(source, 4).tobytes().hex())
+        return PinpPath(self, (value, source), noise.uniform(source, 4).tobytes().hex())
+
+
+Secret = tuple[SecretFunction, Source]
+"""A function, and where the noise on its values comes from."""
 
 
 @final
+@dataclass(eq=False, repr=False)
 class PinpPath:
-    """The public model so far, and what is left of its corrections."""
+    """The public model so far, and what is left of its corrections; without a secret in a copy that may only repeat."""
 
-    def __init__(self, law: Pinp, function: SecretFunction | None, source: Source | None, mark: str) -> None:
-        self.law, self.mark = law, mark
-        self._function, self._source = function, source
-        self.weights: list[float] = []
-
-    @property
-    def secret(self) -> tuple[SecretFunction, Source] | None:
-        """What the path draws from; None in a copy that may only repeat."""
-        return None if self._function is None or self._source is None else (self._function, self._source)
+    law: Pinp
+    secret: Secret | None
+    mark: str
+    weights: list[float] = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -167,10 +167,11 @@ class PinpPath:
 
     def draw(self, point: Any, cross: Floats) -> tuple[float, float]:
         """Answer one new point; return the answer and the weight of the correction, 0 for none."""
-        if self._function is None or self._source is None or self.left <= 0:
+        if self.secret is None or self.left <= 0:
             raise InvalidParameter("this path has no corrections left: it can answer from its public model only.")
+        function, source = self.secret
         public = float(self.public_values(cross)[0])
-        noisy = self._noisy(float(self._function.values(point)[0]), self._source)
+        noisy = self._noisy(float(function.values(point)[0]), source)
         if abs(noisy - public) > self.law.threshold:
             return noisy, math.copysign(self.law.step, noisy - public)
         return public, 0.0

@@ -1,7 +1,7 @@
 """Answers on demand from a secret kernel model: the trusted learner of the interactive setting."""
 
 import os
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
@@ -24,6 +24,7 @@ from tacit.kernels.fit.reading import (
     certified_model,
     loss_and_alpha,
     needed_kernel,
+    public_facts,
     read_points,
     read_records,
     read_targets,
@@ -32,15 +33,13 @@ from tacit.kernels.interactive.memory import ProcessMemory
 from tacit.kernels.interactive.pinp import Pinp, PinpPath
 from tacit.kernels.interactive.session import PinpAnswerer, PointAnswers, ProcessAnswerer, Session
 from tacit.kernels.interactive.state_file import FileMemory, check_new
-from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Kernel, size_of
-from tacit.kernels.kernel.proven import check_proven
-from tacit.kernels.kernel.public_facts import public_facts
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given
 from tacit.mechanisms.process import GaussianProcess, SamplePath
-from tacit.release import Release, release
+from tacit.releases import Release, release
 
 _MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
+_CHOICES = {"method": ("gaussian-process", "pinp"), "loss": LOSSES, "constants": ("certified", "published")}
 
 
 @final
@@ -101,7 +100,7 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)
         targets = read_targets(labels, self.classes, self.target_range, regression)
         loss, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
-        mapped = self._map(domain, X)
+        mapped = None if self.landmarks is None else Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
         if self.state is not None:
             check_new(self.state)
         certified = certified_model(domain, records, targets.values, loss, alpha, mapped)
@@ -121,22 +120,13 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         self.alpha_ = alpha
         self.release_ = found.map(lambda _: "answers on demand")
 
-    def _map(self, domain: Domain, X: Any) -> Landmarks | None:
-        if self.landmarks is not None:
-            return Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
-        check_proven(domain.kernel)
-        return None
-
     def _checked_budget(self) -> Budget:
         budget = needed_budget(self.epsilon, self.delta)
         if budget is None:
             raise InvalidParameter("an interactive predictor needs a finite epsilon.")
-        if self.method not in ("gaussian-process", "pinp"):
-            raise InvalidParameter(f"method must be 'gaussian-process' or 'pinp', got {self.method!r}.")
-        if self.loss not in LOSSES:
-            raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}.")
-        if self.constants not in ("certified", "published"):
-            raise InvalidParameter(f"constants must be 'certified' or 'published', got {self.constants!r}.")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InvalidParameter(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}.")
         if self.constants == "published" and self.method != "pinp":
             raise InvalidParameter("constants='published' are those of method='pinp'.")
         if budget.is_pure:
@@ -176,12 +166,8 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
             points = self._session_points(points)
         found = self._session.ask(points)
         middle, scale = self._targets
-        return replace(
-            found,
-            values=found.values * scale + middle,
-            standard_deviation=found.standard_deviation * scale,
-            error=found.error * scale,
-        )
+        deviation, error = found.standard_deviation * scale, found.error * scale
+        return PointAnswers(found.values * scale + middle, deviation, error, found.guaranteed)
 
     def _session_points(self, points: Any) -> Any:
         assert self._mapped is not None

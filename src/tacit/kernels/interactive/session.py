@@ -8,20 +8,17 @@ the memory keeps it for good. Then it is returned.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 from scipy.special import ndtri
 
 from tacit.kernels.interactive.memory import KeptAnswer, ProcessMemory
-from tacit.kernels.interactive.pinp import Pinp, PinpPath
+from tacit.kernels.interactive.pinp import Pinp, PinpPath, Secret
 from tacit.kernels.interactive.state_file import FileMemory, FileTurn
 from tacit.kernels.kernel.domain import Domain
-from tacit.mechanisms.process import Drawn, GaussianProcess, SamplePath, SecretFunction
-from tacit.noise import Source
+from tacit.mechanisms.process import Drawn, GaussianProcess, SamplePath
 from tacit.numerics.arrays import Floats
-
-PathKind = TypeVar("PathKind", SamplePath, PinpPath)
 
 _USUAL = float(ndtri(0.975))
 
@@ -47,11 +44,11 @@ class PointAnswers:
 
 
 @dataclass(eq=False, repr=False)
-class Answerer(ABC, Generic[PathKind]):
+class Answerer(ABC):
     """All answers that one copy knows, in order, and the path that new ones are drawn from."""
 
     domain: Domain
-    path: PathKind
+    path: Any
     size: float
     count: int = 0
     known: dict[bytes, Floats] = field(default_factory=dict)
@@ -118,8 +115,10 @@ class Answerer(ABC, Generic[PathKind]):
 
 
 @final
-class ProcessAnswerer(Answerer[SamplePath]):
+class ProcessAnswerer(Answerer):
     """A Gaussian process: every answer is fresh until there are too many points."""
+
+    path: SamplePath
 
     @property
     def room(self) -> float:
@@ -162,8 +161,10 @@ class ProcessAnswerer(Answerer[SamplePath]):
 
 
 @final
-class PinpAnswerer(Answerer[PinpPath]):
+class PinpAnswerer(Answerer):
     """PINP: answers from a public model, corrected a limited number of times; `points` are the corrected ones."""
+
+    path: PinpPath
 
     @property
     def room(self) -> float:
@@ -208,7 +209,7 @@ class Session:
 
     domain: Domain
     law: GaussianProcess | Pinp
-    secret: tuple[SecretFunction, Source] | None
+    secret: Secret | None
     mark: str
     size: float
     memory: ProcessMemory | FileMemory
@@ -260,7 +261,7 @@ class Session:
         return answerer
 
     def _new_answerer(self) -> ProcessAnswerer | PinpAnswerer:
+        if isinstance(self.law, Pinp):
+            return PinpAnswerer(self.domain, PinpPath(self.law, self.secret, self.mark), self.size)
         function, source = self.secret or (None, None)
-        if isinstance(self.law, GaussianProcess):
-            return ProcessAnswerer(self.domain, SamplePath(self.law, function, source, self.mark), self.size)
-        return PinpAnswerer(self.domain, PinpPath(self.law, function, source, self.mark), self.size)
+        return ProcessAnswerer(self.domain, SamplePath(self.law, function, source, self.mark), self.size)

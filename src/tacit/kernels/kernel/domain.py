@@ -9,8 +9,8 @@ import numpy as np
 from tacit.checks import finite_number
 from tacit.erm.fitting import private_rows
 from tacit.errors import InvalidParameter
+from tacit.kernels.kernel.custom import is_total
 from tacit.kernels.kernel.kernel import Kernel, size_of, unseen
-from tacit.kernels.kernel.proven import is_total
 from tacit.numerics.arrays import Floats
 
 _BLOCK = 2048

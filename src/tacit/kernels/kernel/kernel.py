@@ -100,10 +100,9 @@ class Constant(Kernel):
         return 0.0
 
 
-@final
 @dataclass(frozen=True)
-class Sum(Kernel):
-    """The sum of two kernels: their features side by side."""
+class Pair(Kernel):
+    """Two kernels whose values are combined pair by pair."""
 
     first: Kernel
     second: Kernel
@@ -111,25 +110,42 @@ class Sum(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", _shared(self.first, self.second))
 
+    @staticmethod
+    @abstractmethod
+    def combined(first: Any, second: Any) -> Any:
+        """Return the combination of two values, or of two arrays of them."""
+
     def bound(self, norm: float) -> float:
-        """The sum of the bounds."""
-        return grown(self.first.bound(norm) + self.second.bound(norm))
+        """The bounds, combined."""
+        return grown(self.combined(self.first.bound(norm), self.second.bound(norm)))
 
     def block(self, left: Any, right: Any) -> Floats:
-        """Return the sums."""
-        return np.asarray(self.first.block(left, right), dtype=np.float64) + self.second.block(left, right)
+        """Return all values, combined."""
+        first = np.asarray(self.first.block(left, right), dtype=np.float64)
+        return np.asarray(self.combined(first, self.second.block(left, right)))
 
     def diagonal(self, records: Any) -> Floats:
-        """Return the sums."""
-        return self.first.diagonal(records) + self.second.diagonal(records)
+        """Return K(x, x) of both, combined."""
+        return np.asarray(self.combined(self.first.diagonal(records), self.second.diagonal(records)))
 
     def public_block(self, left: Any, right: Any) -> Floats:
         """Return what `block` does, if both parts can be computed."""
-        return self.first.public_block(left, right) + self.second.public_block(left, right)
+        return np.asarray(self.combined(self.first.public_block(left, right), self.second.public_block(left, right)))
 
     def public_diagonal(self, points: Any) -> Floats:
         """Return what `diagonal` does, if both parts can be computed."""
-        return self.first.public_diagonal(points) + self.second.public_diagonal(points)
+        return np.asarray(self.combined(self.first.public_diagonal(points), self.second.public_diagonal(points)))
+
+
+@final
+@dataclass(frozen=True)
+class Sum(Pair):
+    """The sum of two kernels: their features side by side."""
+
+    @staticmethod
+    def combined(first: Any, second: Any) -> Any:
+        """Return the sum."""
+        return first + second
 
     def accuracy(self, norm: float, width: int) -> float:
         """The sum of the errors, and one rounding."""
@@ -139,34 +155,13 @@ class Sum(Kernel):
 
 @final
 @dataclass(frozen=True)
-class Product(Kernel):
+class Product(Pair):
     """The product of two kernels: all products of their features."""
 
-    first: Kernel
-    second: Kernel
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "vectors", _shared(self.first, self.second))
-
-    def bound(self, norm: float) -> float:
-        """The product of the bounds."""
-        return grown(self.first.bound(norm) * self.second.bound(norm))
-
-    def block(self, left: Any, right: Any) -> Floats:
-        """Return the products."""
-        return np.asarray(self.first.block(left, right), dtype=np.float64) * self.second.block(left, right)
-
-    def diagonal(self, records: Any) -> Floats:
-        """Return the products."""
-        return self.first.diagonal(records) * self.second.diagonal(records)
-
-    def public_block(self, left: Any, right: Any) -> Floats:
-        """Return what `block` does, if both parts can be computed."""
-        return self.first.public_block(left, right) * self.second.public_block(left, right)
-
-    def public_diagonal(self, points: Any) -> Floats:
-        """Return what `diagonal` does, if both parts can be computed."""
-        return self.first.public_diagonal(points) * self.second.public_diagonal(points)
+    @staticmethod
+    def combined(first: Any, second: Any) -> Any:
+        """Return the product."""
+        return first * second
 
     def accuracy(self, norm: float, width: int) -> float:
         """Each error times the other's size, and one rounding."""

@@ -71,10 +71,9 @@ class Polynomial(Kernel):
         return growth(width + 3) * (norm * norm + self.constant) * steep + growth(self.degree + 2) * self.bound(norm)
 
 
-@final
 @dataclass(frozen=True)
-class RBF(Kernel):
-    """exp(-gamma |x - z|^2), the Gaussian kernel."""
+class OfDistance(Kernel):
+    """A kernel that falls with the distance of its records, gamma times as fast, from 1 on."""
 
     gamma: float = 1.0
 
@@ -84,6 +83,16 @@ class RBF(Kernel):
     def bound(self, norm: float) -> float:
         """One, whatever the norm."""
         return 1.0
+
+    def diagonal(self, records: Any) -> Floats:
+        """Return ones."""
+        return np.ones(records.shape[0])
+
+
+@final
+@dataclass(frozen=True)
+class RBF(OfDistance):
+    """exp(-gamma |x - z|^2), the Gaussian kernel."""
 
     def block(self, left: Any, right: Any) -> Floats:
         """Return all values; squared distances come from inner products."""
@@ -95,10 +104,6 @@ class RBF(Kernel):
         found *= self.gamma
         return np.exp(found, out=found)
 
-    def diagonal(self, records: Any) -> Floats:
-        """Return ones."""
-        return np.ones(records.shape[0])
-
     def accuracy(self, norm: float, width: int) -> float:
         """The error of a squared distance, times gamma, and that of the exponential."""
         return self.gamma * growth(width + 6) * 4 * norm * norm + 8 * UNIT_ROUNDOFF
@@ -106,27 +111,14 @@ class RBF(Kernel):
 
 @final
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(OfDistance):
     """exp(-gamma |x - z|_1)."""
-
-    gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
-
-    def bound(self, norm: float) -> float:
-        """One, whatever the norm."""
-        return 1.0
 
     def block(self, left: Any, right: Any) -> Floats:
         """Return all values."""
         found = cdist(_dense(left), _dense(right), "cityblock")
         found *= -self.gamma
         return np.asarray(np.exp(found, out=found))
-
-    def diagonal(self, records: Any) -> Floats:
-        """Return ones."""
-        return np.ones(records.shape[0])
 
     def accuracy(self, norm: float, width: int) -> float:
         """A relative error of the distance t moves exp(-t) by at most its part of t exp(-t) <= 1/e."""

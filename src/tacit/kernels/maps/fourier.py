@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,9 @@ from scipy.special import ndtri
 
 from tacit.checks import is_whole
 from tacit.errors import InvalidParameter
+from tacit.kernels.kernel.custom import is_proven
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Sum, size_of
-from tacit.kernels.kernel.proven import is_proven
 from tacit.kernels.kernel.standard import RBF, Laplacian, Linear
 from tacit.kernels.maps.landmarks import public_uniform
 from tacit.numerics.arrays import Floats
@@ -32,6 +32,8 @@ class FourierFeatures:
     domain: Domain
     frequencies: Floats
     constant: float
+
+    source: ClassVar[str] = "frequencies"
 
     @classmethod
     def of(cls, domain: Domain, count: Any) -> "FourierFeatures":
@@ -69,6 +71,23 @@ class FourierFeatures:
         found[:, : 2 * half] *= math.sqrt(1 / half)
         found[:, 2 * half :] = math.sqrt(self.constant)
         return found
+
+    def model(self, coefficients: Floats) -> "FourierModel":
+        """Return the model with these coefficients, one model a row."""
+        return FourierModel(self, coefficients)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FourierModel:
+    """Scores that are linear in Fourier features, one model a row of coefficients."""
+
+    features: FourierFeatures
+    coefficients: Floats
+
+    def scores(self, records: Any) -> Floats:
+        """Return the scores of every record."""
+        return np.asarray(self.features.features(records) @ self.coefficients.T)
 
 
 def _parts(kernel: Kernel) -> tuple[RBF | Laplacian, float]:

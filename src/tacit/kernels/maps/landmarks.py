@@ -7,7 +7,7 @@ of u(x) is clipped to R besides, so privacy needs no accuracy of the map, nor th
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from scipy.special import ndtri
 
 from tacit.checks import is_whole
 from tacit.errors import InvalidParameter
+from tacit.kernels.kernel.custom import is_proven
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import size_of
-from tacit.kernels.kernel.proven import is_proven
 from tacit.kernels.kernel.standard import Linear
 from tacit.numerics.arrays import Floats
 from tacit.numerics.threads import threads
@@ -31,12 +31,28 @@ _MANY_NUMBERS = 10**8
 
 @final
 @dataclass(frozen=True, eq=False)
+class Expansion:
+    """Scores sum_j weight_j K(z_j, .) over public points, one model a row of weights."""
+
+    domain: Domain
+    points: Any
+    weights: Floats
+
+    def scores(self, records: Any) -> Floats:
+        """Return the scores of every record."""
+        return np.asarray(self.domain.block(self.domain.clipped(records), self.points) @ self.weights.T)
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Landmarks:
     """The map from records to their coordinates with respect to public points."""
 
     domain: Domain
     points: Any
     map: Floats
+
+    source: ClassVar[str] = "landmarks"
 
     @classmethod
     def at(cls, domain: Domain, points: Any) -> "Landmarks":
@@ -79,9 +95,9 @@ class Landmarks:
             workers.each(work, blocks)
         return found
 
-    def span(self, coefficients: Floats) -> Floats:
-        """Return the weights of k_Z that coordinates' coefficients, one model a row, stand for."""
-        return np.asarray(coefficients @ self.map.T)
+    def model(self, coefficients: Floats) -> Expansion:
+        """Return the kernel model that coordinates' coefficients, one model a row, stand for."""
+        return Expansion(self.domain, self.points, coefficients @ self.map.T)
 
 
 def public_points(count: int, width: int, norm: float) -> Floats:
@@ -105,7 +121,7 @@ def public_uniform(count: int) -> Floats:
     return np.asarray((mixed >> np.uint64(12)).astype(np.float64) * 2.0**-52 + 2.0**-53)
 
 
-def landmarks_given(landmarks: Any, records: object, domain: Domain) -> Any:
+def landmarks_given(landmarks: Any, records: Any, domain: Domain) -> Any:
     """Return the landmarks that a user gave; refuse the training records themselves.
 
     Only what shows without a look at values is refused: that rows coincide is a secret of the training set.
@@ -122,11 +138,8 @@ def landmarks_given(landmarks: Any, records: object, domain: Domain) -> Any:
         raise InvalidParameter("landmarks must be public points, got the training records themselves.")
     if not domain.vectors:
         return deepcopy(listed(landmarks))
-    if (
-        hasattr(landmarks, "columns")
-        and hasattr(records, "columns")
-        and list(landmarks.columns) != list(records.columns)
-    ):
+    named = hasattr(landmarks, "columns") and hasattr(records, "columns")
+    if named and list(landmarks.columns) != list(records.columns):
         raise InvalidParameter("landmarks must have the columns of the records, in their order.")
     points: Any = landmarks if issparse(landmarks) else np.asarray(landmarks)
     if points.ndim != 2 or points.shape[0] == 0 or points.dtype.kind not in "fiub":

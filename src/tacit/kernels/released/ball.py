@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from tacit import noise
-from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
 from tacit.kernels.released.non_interactive import BudgetShares, Measurement, posterior
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
+from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity
 from tacit.noise import Source
 from tacit.numerics.arrays import Floats
 
@@ -190,7 +190,7 @@ class BallRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     @cached_property
     def event(self) -> Event:
         """An (epsilon, delta)-private release."""
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
+        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Kernel models that leave the learner: released once, over public points, holding no training record."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,47 +12,21 @@ from tacit.erm.fitting import fit_linear
 from tacit.erm.losses.loss import Loss, PointwiseLoss
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
-from tacit.kernels.fit.model import LinearModel
+from tacit.kernels.fit.problem import LinearModel
 from tacit.kernels.fit.reading import Alpha, certified_linear, certified_model
 from tacit.kernels.kernel.domain import Domain
-from tacit.kernels.maps.fourier import FourierFeatures
-from tacit.kernels.maps.landmarks import Landmarks
+from tacit.kernels.maps.fourier import FourierFeatures, FourierModel
+from tacit.kernels.maps.landmarks import Expansion, Landmarks
 from tacit.kernels.released.ball import BallRelease
 from tacit.kernels.released.non_interactive import NetRelease, posterior
 from tacit.kernels.released.semi_interactive import LaplaceAnswers, fitted_weights
+from tacit.mechanisms.mechanism import Answer, Mechanism, Value
 from tacit.mechanisms.process import GaussianProcess
 from tacit.numerics.arrays import Floats
-from tacit.release import Release, release
+from tacit.releases import Release, release
 
 Method = Literal["landmarks", "fourier", "tddl", "matched", "tdil"]
-METHODS = ("landmarks", "fourier", "tddl", "matched", "tdil")
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Expansion:
-    """Scores sum_j weight_j K(z_j, .) over public points, one model a row of weights."""
-
-    domain: Domain
-    points: Any
-    weights: Floats
-
-    def scores(self, records: Any) -> Floats:
-        """Return the scores of every record."""
-        return np.asarray(self.domain.block(self.domain.clipped(records), self.points) @ self.weights.T)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class FourierModel:
-    """Scores that are linear in Fourier features, one model a row of coefficients."""
-
-    features: FourierFeatures
-    coefficients: Floats
-
-    def scores(self, records: Any) -> Floats:
-        """Return the scores of every record."""
-        return np.asarray(self.features.features(records) @ self.coefficients.T)
+METHODS = get_args(Method)
 
 
 @final
@@ -76,10 +50,12 @@ class Terms:
     random_state: object
     assumed: tuple[str, ...]
 
-    def common(self, *facts: str) -> dict[str, Any]:
-        """What `release` takes besides the mechanism and its value."""
+    def release(self, mechanism: Mechanism[Value, Answer], value: Value, *facts: str) -> Release[Answer]:
+        """Release a value under these terms, with further facts that are public."""
         public = (*self.assumed, *facts)
-        return {"label": self.label, "ledger": self.ledger, "random_state": self.random_state, "public": public}
+        return release(
+            mechanism, value, label=self.label, ledger=self.ledger, random_state=self.random_state, public=public
+        )
 
 
 def release_linear(
@@ -101,30 +77,12 @@ def release_linear(
     """
     rows = Rows.clipped(features, mapped.inner_domain.norm)
     kind = perturbation if perturbation != "auto" else "objective" if np.isfinite(loss.smoothness) else "output"
+    assumed = {"model": ", ".join(terms.assumed), "map": f"features by public {mapped.source}"}
     fitted = fit_linear(
-        rows,
-        targets,
-        loss,
-        budget,
-        perturbation=kind,
-        alpha=alpha,
-        ledger=terms.ledger,
-        label=terms.label,
-        random_state=terms.random_state,
-        assumed={"model": ", ".join(terms.assumed), "map": f"features by public {_source(mapped)}"},
-    )
-    if isinstance(mapped, Landmarks):
-        return Released(
-            Expansion(mapped.domain, mapped.points, mapped.span(fitted.weights)),
-            fitted.alpha,
-            fitted.release,
-            fitted.margin,
-        )
-    return Released(FourierModel(mapped, fitted.weights), fitted.alpha, fitted.release, fitted.margin)
-
-
-def _source(mapped: Landmarks | FourierFeatures) -> str:
-    return "landmarks" if isinstance(mapped, Landmarks) else "frequencies"
+        rows, targets, loss, budget, perturbation=kind, alpha=alpha, ledger=terms.ledger, label=terms.label,
+        random_state=terms.random_state, assumed=assumed,
+    )  # fmt: skip
+    return Released(mapped.model(fitted.weights), fitted.alpha, fitted.release, fitted.margin)
 
 
 def release_answers(
@@ -149,18 +107,16 @@ def release_answers(
     found = certified_model(domain, records, targets, loss, alpha, None)
     gram = domain.gram(points)
     facts = (f"{len(gram)} public landmarks", f"alpha={alpha:.6g}", f"the sensitivity {found.sensitivity:g}")
-    common = terms.common(*facts)
     if method == "matched":
         law = GaussianProcess(
             budget, found.sensitivity, domain.square, domain.accuracy, found.value_error, found.reach, len(gram)
         )
-        none = np.zeros((len(gram), 0))
-        path = release(law, found.model, **common)
-        drawn = path.value.draw(points, none, gram)
+        path = terms.release(law, found.model, *facts)
+        drawn = path.value.draw(points, np.zeros((len(gram), 0)), gram)
         weights = fitted_weights(gram, np.array([each.answer for each in drawn]), found.size, law.jitter)
         return Released(Expansion(domain, points, weights[None, :]), alpha, path.map(lambda _: weights))
     moved = (domain.radius * found.sensitivity + 2 * found.value_error) * (1 + 2.0**-40)
-    noisy = release(LaplaceAnswers(budget, moved, len(gram)), found.model.values(points), **common)
+    noisy = terms.release(LaplaceAnswers(budget, moved, len(gram)), found.model.values(points), *facts)
     weights = fitted_weights(gram, noisy.value, found.size)
     return Released(Expansion(domain, points, weights[None, :]), alpha, noisy.map(lambda _: weights))
 
@@ -183,7 +139,6 @@ def release_tdil(
     Reference: tacit/kernels/released/non_interactive.md.
     """
     facts = (f"{rounds} rounds over {'the ball' if net is None else 'a public net'}", f"alpha={alpha:.6g}")
-    common = terms.common(*facts)
     if net is None:
         # Clipped here as everywhere: by itself the linear fit would refuse entries whose squares overflow.
         found = certified_linear(domain, domain.clipped(records), targets, loss, alpha)
@@ -195,11 +150,11 @@ def release_tdil(
     points: Any
     if isinstance(found.model, LinearModel):
         ball = BallRelease(budget, domain.width, domain.norm, moved, found.size, rounds)
-        chosen = release(ball, found.model.coefficient, **common)
+        chosen = terms.release(ball, found.model.coefficient, *facts)
         points, deviation = chosen.value[0], ball.measurement.deviation
     else:
         listed = NetRelease(budget, domain, domain.clipped(net), moved, found.size, rounds)
-        chosen = release(listed, found.model.values(listed.net), **common)
+        chosen = terms.release(listed, found.model.values(listed.net), *facts)
         points, deviation = listed.net[chosen.value[0]], listed.measurement.deviation
     weights = posterior(domain.gram(points), chosen.value[1], deviation, found.size)
     return Released(Expansion(domain, points, weights[None, :]), alpha, chosen.map(lambda _: weights))

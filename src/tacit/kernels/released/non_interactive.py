@@ -16,7 +16,7 @@ from scipy.linalg import solve
 
 from tacit import noise
 from tacit.accounting.analytic import rounded_down
-from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
@@ -24,7 +24,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import computed, size_of
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, fine_grid, inflated, typed_below
+from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity, fine_grid, inflated
 from tacit.noise import NEGLECTED, Source, add_on_grid, gaussian_error
 from tacit.numerics.arrays import Floats
 
@@ -37,7 +37,7 @@ class BudgetShares:
     """How a budget is shared among rounds of choosing and measuring: half of each round's part to either.
 
     `choice` is the epsilon of one choice, which has bounded range; a measurement has Laplace noise of scale
-    moved/`measure` when pure, else Gaussian noise of standard deviation moved `multiplier`.
+    moved/`choice` when pure, else Gaussian noise of standard deviation moved `multiplier`.
     """
 
     budget: Budget
@@ -64,11 +64,6 @@ class BudgetShares:
         return 2 * math.sqrt(self.rho / self.rounds) * (1 - 1e-12)
 
     @property
-    def measure(self) -> float:
-        """The epsilon of one Laplace measurement."""
-        return self.budget.epsilon / (2 * self.rounds) * (1 - 1e-12)
-
-    @property
     def multiplier(self) -> float:
         """Noise over sensitivity of one Gaussian measurement, with what its drawing may be off by (gaussian.md)."""
         square = self.rho / self.rounds - 22 * gaussian_error(1)
@@ -89,18 +84,22 @@ class Measurement:
     def deviation(self) -> float:
         """The standard deviation of the noise."""
         if self.shares.budget.is_pure:
-            return math.sqrt(2) * self.moved / self.shares.measure
+            return math.sqrt(2) * self.moved / self.shares.choice
         return self.moved * self.shares.multiplier
 
-    def draw(self, value: float, source: Source) -> float:
-        """Return the value plus noise on a grid."""
+    @cached_property
+    def law(self) -> tuple[float, float]:
+        """The grid, and the scale of the noise in grid units: whole for Laplace noise."""
         grid = fine_grid(min(self.moved * 2.0**-20, self.deviation * 2.0**-27), 4 * self.deviation)
         moved = inflated(self.moved) / Fraction(grid)
         if self.shares.budget.is_pure:
-            drawn = noise.laplace(source, laplace_units(Fraction(self.shares.measure), moved, 1, 1), 1)
-        else:
-            units = (float(moved) + 1) * self.shares.multiplier * (1 + 2.0**-45)
-            drawn = noise.gaussian(source, units, 1)
+            return grid, laplace_units(Fraction(self.shares.choice), moved, 1, 1)
+        return grid, (float(moved) + 1) * self.shares.multiplier * (1 + 2.0**-45)
+
+    def draw(self, value: float, source: Source) -> float:
+        """Return the value plus noise on a grid."""
+        grid, units = self.law
+        drawn = noise.laplace(source, int(units), 1) if self.shares.budget.is_pure else noise.gaussian(source, units, 1)
         return float(add_on_grid(np.array([value]), drawn, grid)[0])
 
 
@@ -141,7 +140,7 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     @cached_property
     def event(self) -> Event:
         """An (epsilon, delta)-private release."""
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
+        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:

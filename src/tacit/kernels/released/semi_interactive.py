@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from tacit import noise
-from tacit.accounting.events import EpsilonDeltaDpEvent, Event
+from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
 from tacit.mechanisms.laplace import laplace_law
-from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, typed_below
+from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
 from tacit.numerics.bisection import bisect
@@ -49,7 +49,7 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
     @cached_property
     def event(self) -> Event:
         """An (epsilon, delta)-private release."""
-        return EpsilonDeltaDpEvent(typed_below(self.budget.exact_epsilon), typed_below(self.budget.exact_delta))
+        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -60,12 +60,6 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
     def law(self) -> tuple[float, int]:
         """The power of two that every answer is a multiple of, and the scale of the noise in that unit."""
         return laplace_law(Fraction(answer_epsilon(self.budget, self.count)), self.sensitivity)
-
-    @property
-    def scale(self) -> float:
-        """The scale of the noise (nu of the paper)."""
-        grid, units = self.law
-        return units * grid
 
     def check(self, value: ArrayLike) -> Floats:
         """Return the values as floats; refuse another number of them."""
@@ -113,9 +107,9 @@ def fitted_weights(gram: Floats, answers: Floats, size: float, matched: float | 
     def too_long(ridge: float) -> bool:
         return bool(np.linalg.norm(coordinates(ridge)) > size)
 
-    low, high = 0.0, float(np.max(precision * values))
     ridge = 0.0
-    if too_long(0.0):
+    if too_long(ridge):
+        low, high = ridge, float(np.max(precision * values))
         while too_long(high):
             low, high = high, 4 * high
         ridge = bisect(too_long, low, high, steps=100)[1]

@@ -23,7 +23,7 @@ from tacit.queries.oracle.plan import (
     plan_for_budget,
     plan_for_tolerance,
 )
-from tacit.release import NEIGHBOURS, release
+from tacit.releases import NEIGHBOURS, release
 from tacit.sums.engines.engine import Engine, Part, Prepared
 from tacit.sums.engines.opening import engine_for
 from tacit.sums.language.words import in_words

@@ -91,10 +91,7 @@ class OpenRounds:
         if demand.size > self.rounds.size:
             raise InvalidParameter(f"round {number} was not agreed on: it asks for over {self.rounds.size} numbers.")
         self.turns.take(number)
-        if self.rounds.noise == "laplace":
-            return np.asarray(self.rounds.laplace(demand).randomise(sums(), self.source), dtype=np.float64)
-        grid, units = self.rounds.multipliers.law(demand.l2, demand.size)
-        return add_on_grid(sums(), noise.gaussian(self.source, units, demand.size), grid)
+        return self.rounds.noisy(demand, sums(), self.source)
 
 
 @final
@@ -157,6 +154,13 @@ class Rounds(Mechanism[None, OpenRounds]):
     def randomise(self, value: None, source: Source) -> OpenRounds:
         """Open the rounds."""
         return OpenRounds(self, source, Turns(self.count))
+
+    def noisy(self, demand: Demand, sums: Floats, source: Source) -> Floats:
+        """Add one round's noise to its sums; `OpenRounds` sees to it that each round is noised once."""
+        if self.noise == "laplace":
+            return np.asarray(self.laplace(demand).randomise(sums, source), dtype=np.float64)
+        grid, units = self.multipliers.law(demand.l2, demand.size)
+        return add_on_grid(sums, noise.gaussian(source, units, demand.size), grid)
 
     def plan(self, demand: Demand) -> Plan:
         """Return how a round is answered; the budget is that of all of them."""

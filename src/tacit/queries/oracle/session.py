@@ -15,7 +15,7 @@ from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import Asking, StatisticalOracle, corrected_sums, made_again, own_shares
 from tacit.queries.oracle.plan import Demand, Plan, Target, checked_noise_rate, plan_for_budget
 from tacit.queries.oracle.rounds import OpenRounds, Rounds, Turns
-from tacit.release import Release, release
+from tacit.releases import Release, release
 from tacit.sums.engines.engine import Engine
 from tacit.sums.query import Query
 

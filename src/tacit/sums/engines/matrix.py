@@ -1,8 +1,7 @@
-"""Cells of arrays: a matrix of features, dense or sparse, and a column of labels, as learners have them."""
+"""The engine of arrays: a matrix of features, dense or sparse, and a column of labels, as learners have them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,37 +10,7 @@ from tacit.data.columns import SMALLEST, Number
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
-from tacit.sums.engines.memory import MemoryEngine
-
-
-@final
-@dataclass(frozen=True)
-class ArrayCells:
-    """Rows of features, kept as they are, and labels beside them."""
-
-    rows: Any
-    names: tuple[str, ...]
-    label: str | None
-    marks: Floats | None
-
-    def chosen(self, rows: Any) -> "ArrayCells":
-        """Return the cells of some records."""
-        kept = self.rows.tocsr() if sparse.issparse(self.rows) else self.rows
-        return replace(self, rows=kept[rows], marks=None if self.marks is None else self.marks[rows])
-
-    def column(self, name: str) -> Any:
-        """Return the cells of a column."""
-        if name == self.label:
-            return self.marks
-        place = self.names.index(name)
-        return self.rows[:, [place]].toarray()[:, 0] if sparse.issparse(self.rows) else self.rows[:, place]
-
-    def matrix(self, names: tuple[str, ...]) -> Any:
-        """Return some columns side by side."""
-        if self.label in names:
-            return None
-        places = [self.names.index(name) for name in names]
-        return self.rows if places == list(range(self.rows.shape[1])) else self.rows[:, places]
+from tacit.sums.engines.memory import ArrayCells, MemoryEngine
 
 
 def engine_of_arrays(

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, final
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,6 @@ from tacit.sums.language.names import stands_for
 from tacit.sums.query import Histogram, RowSums, SecondMoments, StatisticalQuery
 
 _ROWS_AT_ONCE = 16_384
-
-
-class Cells(Protocol):
-    """The cleaned cells of some records."""
-
-    def chosen(self, rows: Any) -> "Cells":
-        """Return those of some records."""
-
-    def column(self, name: str) -> Any:
-        """Return the cells of a column."""
-
-    def matrix(self, names: tuple[str, ...]) -> Any:
-        """Return some columns side by side, perhaps sparse, or None if that is not how they are kept."""
 
 
 @final
@@ -53,6 +40,40 @@ class Columns:
     def matrix(self, names: tuple[str, ...]) -> Any:
         """There is none."""
         return None
+
+
+@final
+@dataclass(frozen=True)
+class ArrayCells:
+    """Rows of features, kept as they are, and labels beside them."""
+
+    rows: Any
+    names: tuple[str, ...]
+    label: str | None
+    marks: Floats | None
+
+    def chosen(self, rows: Any) -> "ArrayCells":
+        """Return the cells of some records."""
+        kept = self.rows.tocsr() if sparse.issparse(self.rows) else self.rows
+        return replace(self, rows=kept[rows], marks=None if self.marks is None else self.marks[rows])
+
+    def column(self, name: str) -> Any:
+        """Return the cells of a column."""
+        if name == self.label:
+            return self.marks
+        place = self.names.index(name)
+        return self.rows[:, [place]].toarray()[:, 0] if sparse.issparse(self.rows) else self.rows[:, place]
+
+    def matrix(self, names: tuple[str, ...]) -> Any:
+        """Return some columns side by side."""
+        if self.label in names:
+            return None
+        places = [self.names.index(name) for name in names]
+        return self.rows if places == list(range(self.rows.shape[1])) else self.rows[:, places]
+
+
+Cells = Columns | ArrayCells
+"""The cleaned cells of some records: each kind gives a column, or some side by side if that is how they are kept."""
 
 
 @final

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
-from tacit.release import NEIGHBOURS, Release, release
+from tacit.releases import NEIGHBOURS, Release, release
 
 MECHANISMS: list[tuple[Mechanism, object]] = [
     (Laplace.for_budget(Budget(0.5)), 1.0),
@@ -192,9 +193,10 @@ COIN_TOSSERS = {"evaluation.py"}
 """What is no noise but public coins, tossed without looking at a record, and who may toss them."""
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def _modules() -> list[tuple[str, ast.Module]]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def _dotted(node: ast.AST) -> str:
@@ -287,9 +289,9 @@ def test_nothing_but_the_command_line_imports_the_auditor() -> None:
 
 
 def test_only_the_door_makes_a_source() -> None:
-    """Sources of noise are made in release.py alone; who else makes one tosses public coins and draws no noise."""
+    """Sources of noise are made in releases.py alone; who else makes one tosses public coins and draws no noise."""
     makers = {name for name, tree in _releasing_modules() if _names_a_source(tree)}
-    assert {"noise.py", "release.py"} <= makers <= {"noise.py", "release.py"} | COIN_TOSSERS
+    assert {"noise.py", "releases.py"} <= makers <= {"noise.py", "releases.py"} | COIN_TOSSERS
     assert not any(name in COIN_TOSSERS and any(_drawing_calls(tree)) for name, tree in _releasing_modules())
 
 
@@ -301,9 +303,9 @@ def test_whatever_draws_was_handed_its_source_through_the_door() -> None:
         inside = {id(call) for function in functions for call, _ in _drawing_calls(function)}
         assert {id(call) for call, _ in _drawing_calls(tree)} == inside, name
         drawing |= {name for function in functions if any(_drawing_calls(function))}
-        if name != "noise.py" and name != "release.py":
+        if name != "noise.py" and name != "releases.py":
             assert all(_passes_its_own_source(function) for function in functions), name
-    assert {"mechanisms/laplace.py", "mechanisms/gaussian.py", "mechanisms/mechanism.py", "release.py"} <= drawing
+    assert {"mechanisms/laplace.py", "mechanisms/gaussian.py", "mechanisms/mechanism.py", "releases.py"} <= drawing
 
 
 @pytest.mark.parametrize(
