@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
     from tacit.erm.general import PrivateERM
     from tacit.erm.regression import PrivateLinearRegression
+    from tacit.errors import PrivacyWarning
+    from tacit.estimators.exact_scores import public_data
     from tacit.kernels.classification import PrivateKernelClassifier
     from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
     from tacit.kernels.regression import PrivateKernelRegressor
@@ -32,6 +34,7 @@ __all__ = [
     "ConjunctionClassifier",
     "InteractiveKernelPredictor",
     "Ledger",
+    "PrivacyWarning",
     "PrivateERM",
     "PrivateKernelClassifier",
     "PrivateKernelRegressor",
@@ -51,6 +54,7 @@ __all__ = [
     "evaluation",
     "kernels",
     "mechanisms",
+    "public_data",
     "queries",
     "release",
     "statistics",
@@ -63,6 +67,7 @@ _HOMES = {
     "ConjunctionClassifier": "queries.learners.conjunction",
     "InteractiveKernelPredictor": "kernels.interactive.predictor",
     "Ledger": "accounting.ledger",
+    "PrivacyWarning": "errors",
     "PrivateERM": "erm.general",
     "PrivateKernelClassifier": "kernels.classification",
     "PrivateKernelRegressor": "kernels.regression",
@@ -75,6 +80,7 @@ _HOMES = {
     "Schema": "data.schema",
     "StatisticalOracle": "queries.oracle.oracle",
     "StatisticalQuery": "sums.query",
+    "public_data": "estimators.exact_scores",
     "release": "releases",
 }
 

@@ -13,6 +13,8 @@
         ├── LedgerCorrupt                       damaged, tampered with or shortened
         └── LedgerBusy                          another process held the lock for too long
 
+and of its one warning, `PrivacyWarning` (a UserWarning): allowed, but not private.
+
 Messages have one shape: what is wrong, what was wanted, what was got, what to do. A message raised
 after records were touched quotes no record.
 """
@@ -20,6 +22,10 @@ after records were touched quotes no record.
 
 class TacitError(Exception):
     """The root of all of tacit's exceptions."""
+
+
+class PrivacyWarning(UserWarning):
+    """What was asked for is given, and is not private: decide whether the rows are public."""
 
 
 class InvalidParameter(TacitError, ValueError):

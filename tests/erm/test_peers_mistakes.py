@@ -117,6 +117,7 @@ def test_the_norm_is_never_read_off_the_data() -> None:
     assert len({model.release_.public for model in models}) == 1
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_the_account_is_not_forgotten_by_a_clone(ledger: Ledger) -> None:
     """Five folds of a cloned estimator cost five times, and a sixth fit is refused."""
     model = clone(PrivateLogisticRegression(1.0, data_norm=1.0, ledger=ledger))

@@ -74,6 +74,7 @@ def test_a_fitted_model_keeps_its_guarantee_through_a_pickle(ledger: Ledger, tmp
     assert ledger.spent == Budget(1)
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_five_folds_on_two_processes_spend_five_times(ledger: Ledger) -> None:
     """Cross-validation in other processes charges every fold to the one account."""
     scores = cross_val_score(PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger), X, Y, cv=5, n_jobs=2)
@@ -82,6 +83,7 @@ def test_five_folds_on_two_processes_spend_five_times(ledger: Ledger) -> None:
     assert len(ledger.entries()) == 5
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_folds_that_do_not_fit_are_refused(ledger: Ledger) -> None:
     """The third fold of 4 does not fit into 10, and cross-validation fails aloud."""
     with pytest.raises(BudgetExceeded):
@@ -89,6 +91,7 @@ def test_folds_that_do_not_fit_are_refused(ledger: Ledger) -> None:
     assert ledger.spent == Budget(8)
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_a_search_spends_for_every_fit(ledger: Ledger) -> None:
     """Two candidates on three folds and the final fit are seven fits, and cost seven times."""
     search = GridSearchCV(
@@ -111,6 +114,7 @@ def test_one_against_the_rest_spends_for_every_class(ledger: Ledger) -> None:
     assert ledger.spent == Budget(1.5)
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_no_norm_is_needed_behind_a_public_encoder(ledger: Ledger) -> None:
     """The encoder states the norm of its rows, also for folds, and its constant takes the place of the intercept."""
     pipeline = make_pipeline(PublicEncoder(SCHEMA), PrivateLogisticRegression(1.0, ledger=ledger))

@@ -155,6 +155,7 @@ def _letters(x: str, z: str) -> float:
     return float(sum(x.count(letter) * z.count(letter) for letter in "abcd"))
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_cross_validation_spends_for_every_fold(tmp_path: Path) -> None:
     """Five folds on two processes are five charges."""
     ledger = Ledger.create(f"sqlite:///{tmp_path}/folds.db", name="test", budget=Budget(10, 1e-4))

@@ -65,6 +65,7 @@ def test_a_fitted_model_keeps_its_guarantee_through_a_pickle(learner: Any) -> No
     assert np.array_equal(copy.predict(X), model.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
 def test_folds_and_searches_spend_for_every_fit(ledger: Ledger) -> None:
     """Three folds, then two candidates on two folds and the final fit: eight fits."""
     cross_val_score(SQNaiveBayes(0.5, ledger=ledger), X, Y, cv=3)

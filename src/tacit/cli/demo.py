@@ -18,6 +18,7 @@ from tacit.cli.console import console, one_line_errors, say
 from tacit.cli.pictures import accuracy_curve, coefficients, histogram
 from tacit.data import PublicEncoder, adult_schema, load_adult
 from tacit.erm.classification import PrivateLogisticRegression
+from tacit.estimators.exact_scores import public_data
 from tacit.numerics.arrays import Floats
 
 _EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -103,7 +104,8 @@ def _learn(records: _Records, ledger: Ledger, epsilon: float, output: Path, tabl
     model = PrivateLogisticRegression(epsilon, classes=_CLASSES, ledger=parts["train"]).fit(*records.train)
     step("scoring privately")
     score = evaluation.accuracy(model, *records.test, epsilon=min(epsilon, 0.5), ledger=parts["test"])
-    truth = model.score(*records.test)
+    with public_data():
+        truth = model.score(*records.test)
     table.add_row("who earns over 50K? (logistic regression)", "see picture", "", model.release_.guarantee)
     table.add_row("its accuracy on held-out records?", f"{score.value:.4f}", f"{truth:.4f}", score.release.guarantee)
     again = [_rehearse(records, epsilon, seed, step) for seed in range(_REHEARSALS)]

@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
@@ -18,6 +17,7 @@ from tacit.erm.perturbations.least_squares import StatisticsPerturbation
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
+from tacit.estimators.exact_scores import ExactR2
 from tacit.numerics.arrays import Floats
 from tacit.releases import release
 
@@ -26,7 +26,7 @@ Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 
 @final
 @dataclass(eq=False, repr=False)
-class PrivateLinearRegression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
+class PrivateLinearRegression(ExactR2, LinearEstimator):
     """Linear regression on clipped rows and clipped targets.
 
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.

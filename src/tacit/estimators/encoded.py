@@ -13,6 +13,7 @@ from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
 
 Task = Literal["classification", "regression", "none"]
@@ -121,6 +122,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task) -> None:
 
 def rows_of(estimator: object, X: Any) -> Any:
     """Return what to predict from: encoded, if the estimator learned from records and X is not encoded yet."""
+    warn_if_judged(estimator)
     encoder: PublicEncoder | None = getattr(estimator, "encoder_", None)
     if encoder is None:
         if isinstance(X, Records):

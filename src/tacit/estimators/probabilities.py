@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
+from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.numerics.arrays import Floats
 
 
@@ -25,7 +25,7 @@ def probabilities(scores: Floats, margin: float) -> Floats:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-class ClassifierOfScores(ClassifierMixin):  # type: ignore[misc]
+class ClassifierOfScores(ExactAccuracy):
     """Predictions of a classifier whose `_scores` has one column for two classes, else one for each."""
 
     classes_: NDArray[Any]

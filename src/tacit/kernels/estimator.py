@@ -98,7 +98,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "model_")
-        records = validated(self, rows_of(self, X), reset=False) if self.domain_.vectors else listed(X)
+        rows = rows_of(self, X)
+        records = validated(self, rows, reset=False) if self.domain_.vectors else listed(rows)
         return np.asarray(self.model_.scores(records))
 
     def __sklearn_tags__(self) -> Any:

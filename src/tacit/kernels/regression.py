@@ -4,10 +4,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, final
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from tacit.erm.losses.standard import HuberRegression
 from tacit.errors import InvalidParameter
+from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import needed_budget
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
@@ -17,7 +17,7 @@ from tacit.numerics.arrays import Floats
 
 @final
 @dataclass(eq=False, repr=False)
-class PrivateKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
+class PrivateKernelRegressor(ExactR2, KernelEstimator):
     """Regression with a kernel on clipped targets, released as a model over public points.
 
     Guarantee: the fitted model is (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.

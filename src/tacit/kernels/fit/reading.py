@@ -99,9 +99,10 @@ def read_records(
 
 def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
     """Return points to ask about, clipped like records."""
+    rows = rows_of(estimator, Z)
     if not domain.vectors:
-        return domain.clipped(listed(Z))
-    data = validated(estimator, rows_of(estimator, Z), reset=False, order="C")
+        return domain.clipped(listed(rows))
+    data = validated(estimator, rows, reset=False, order="C")
     return domain.clipped(data.toarray() if issparse(data) else data)
 
 

@@ -15,6 +15,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.encoded import learn
+from tacit.estimators.exact_scores import exact_score
 from tacit.estimators.parameters import needed_budget
 from tacit.kernels.fit.reading import (
     CLASSIFICATION,
@@ -183,11 +184,12 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         return values if self.classes_ is None else self.classes_[(values > 0).astype(np.intp)]
 
     def score(self, Z: Any, y: Any) -> float:
-        """Return the accuracy of the classes, or R^2 of the numbers, that the answers say; asks like `answer`."""
+        """Return the accuracy of the classes, or R^2 of the numbers, that the answers say, exactly: the labels y are
+        NOT protected, and nothing is charged for them. Use `tacit.evaluation.report` for a private score.
+        """
         from sklearn.metrics import accuracy_score, r2_score
 
-        measure = accuracy_score if self.loss in CLASSIFICATION else r2_score
-        return float(measure(y, self.predict(Z)))
+        return exact_score(self, accuracy_score if self.loss in CLASSIFICATION else r2_score, Z, y, None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.estimators.encoded import rows_of
+from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.tables import validated
 from tacit.queries.learners.learner import Labels, SQClassifier, cleaned_as
 from tacit.queries.oracle.session import Session
@@ -65,6 +66,7 @@ class ConjunctionClassifier(SQClassifier):
         if self.columns_ is None:
             rows = validated(self, rows_of(self, X), reset=False)
             return np.asarray((rows > 0).toarray() if hasattr(rows, "toarray") else rows > 0)
+        warn_if_judged(self)
         columns = {name: self.columns_[name] for name in self.feature_names_in_}
         blocks = cleaned_as(columns, X)
         return np.concatenate([np.column_stack([block[name] > 0 for name in columns]) for block in blocks])

@@ -20,6 +20,7 @@ from tacit.data.frames import read_columns
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
+from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Codes, Floats
 from tacit.queries.learners.domains import CodeColumn, Feature, Named, declared_features
@@ -75,6 +76,7 @@ class DiscreteClassifier(SQClassifier):
     def _codes(self, X: Any) -> Codes:
         """Return the codes of records to predict; a table needs the columns that were asked about, by their names."""
         check_is_fitted(self)
+        warn_if_judged(self)
         if self.columns_ is None and not isinstance(X, Records):
             return self._encoded(validated(self, X, reset=False) if self.schema is None else X)
         declared = self.columns_ if self.schema is None or self.columns_ is not None else self.schema.columns

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
@@ -26,6 +26,7 @@ from tacit.data.sources.table import Block
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import encoded, refuse_targets
+from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.parameters import needed_budget, refuse_ledger
 from tacit.estimators.tables import validated
@@ -200,7 +201,7 @@ class SQLearner(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 @dataclass(eq=False, repr=False)
-class SQClassifier(ClassifierMixin, SQLearner):  # type: ignore[misc]
+class SQClassifier(ExactAccuracy, SQLearner):
     """The common course of classifiers, whose parameters these are."""
 
     epsilon: float | None = None

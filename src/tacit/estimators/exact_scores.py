@@ -1,0 +1,87 @@
+"""Exact scores say that they are exact: what scikit-learn computes from private rows is neither private nor charged.
+
+`score` of every estimator warns, once a call; so does a prediction that scikit-learn's own metrics ask for, be it a
+scorer in `cross_val_score(..., scoring=...)` or a display made `from_estimator`. Whether there is a warning depends on
+the fitted model and on who asks, never on a row.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+
+from tacit.errors import PrivacyWarning
+
+_DEEPEST = 40
+"""How many callers are looked at: a scorer stands a few steps above, behind pipelines and searches."""
+
+_PUBLIC: ContextVar[bool] = ContextVar("rows are public", default=False)
+
+
+@contextmanager
+def public_data() -> Iterator[None]:
+    """Say that the rows scored inside are public, so that exact scores of them need no warning.
+
+        with tacit.public_data():
+            print(model.score(X_public, y_public))
+
+    It holds in this thread; worker processes and threads of others warn for themselves. Nothing becomes private by it.
+    """
+    before = _PUBLIC.set(True)
+    try:
+        yield
+    finally:
+        _PUBLIC.reset(before)
+
+
+def warn_of_exactness(estimator: object, what: str, stacklevel: int = 3) -> None:
+    """Warn that a score is exact, unless rows were said to be public or the model itself is no private one."""
+    release = getattr(estimator, "release_", None)
+    if release is None or not release.private or _PUBLIC.get():
+        return
+    warnings.warn(
+        f"{what} is exact: not private, not charged, and it tells about the rows it is computed from. For a private "
+        "score use tacit.evaluation.report(model, X, y, epsilon=..., ledger=...); if these rows are public, say so: "
+        "with tacit.public_data(): ...",
+        PrivacyWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_if_judged(estimator: object) -> None:
+    """Warn if a prediction was asked for by scikit-learn's metrics, which make an exact score of it."""
+    frame, steps = sys._getframe(1), 0
+    while frame is not None and steps < _DEEPEST:
+        if str(frame.f_globals.get("__name__", "")).startswith("sklearn.metrics."):
+            warn_of_exactness(estimator, "what sklearn.metrics computes from these predictions", steps + 3)
+            return
+        frame, steps = frame.f_back, steps + 1  # type: ignore[assignment]
+
+
+def exact_score(estimator: Any, measure: Callable[..., Any], X: Any, y: Any, sample_weight: Any) -> float:
+    """Warn once, then return the exact score of the predictions."""
+    warn_of_exactness(estimator, f"{type(estimator).__name__}.score", stacklevel=4)
+    with public_data():
+        predicted = estimator.predict(X)
+    return float(measure(y, predicted, sample_weight=sample_weight))
+
+
+class ExactAccuracy(ClassifierMixin):  # type: ignore[misc]
+    """scikit-learn's `score` of a classifier, which says that it is exact."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the exact accuracy: NOT private, not charged. Use `tacit.evaluation.report` for one that is."""
+        return exact_score(self, accuracy_score, X, y, sample_weight)
+
+
+class ExactR2(RegressorMixin):  # type: ignore[misc]
+    """scikit-learn's `score` of a regression, which says that it is exact."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the exact R^2: NOT private, not charged. Use `tacit.evaluation.report` for one that is."""
+        return exact_score(self, r2_score, X, y, sample_weight)
