@@ -109,7 +109,7 @@ def mismatches(
         counted,
         label=f"mismatches of {len(names)} columns",
         ledger=records.account(ledger),
-        random_state=random_state,
+        random_state=records.coins(random_state),
     )
     shares = np.maximum(found.value, 0.0) / records.n
     error = noise.error(1.0 - (1.0 - confidence) / (2 * len(names))) / records.n

@@ -77,6 +77,7 @@ class Records:
         self._table = open_table(source, schema, name)
         self._share: _Share | None = None
         self._size: int | None = None
+        self._twin: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -155,11 +156,38 @@ class Records:
         return parts
 
     def account(self, ledger: Ledger | None) -> Ledger | None:
-        """Return the account that pays for what is asked about these records: for a part, that part's own."""
-        if ledger is None or self._share is None:
+        """Return the account that pays for what is asked about these records: for a part, that part's own.
+
+        Nobody pays for made-up records: whoever asks this takes the coins from `coins`, which make it a rehearsal.
+        """
+        if ledger is None or self.is_twin:
+            return None
+        if self._share is None:
             return ledger
         share = self._share
         return ledger.partition(share.title, list(share.parts), fixed_by=share.interval.by)[share.name]
+
+    @property
+    def is_twin(self) -> bool:
+        """Whether these records are made up."""
+        return self._twin is not None
+
+    def twin(self, seed: int = 0, *, signal: float = 3.0) -> "Records":
+        """Return as many made-up records under the same schema: for writing and trying an analysis before it costs.
+
+        Guarantee: nothing of these records but their number, which is public, and what was declared about them.
+        Assumes: nothing.
+        Reference: `Schema.twin`.
+        """
+        return self._schema.twin(self.n, seed, signal=signal, key=self._key)
+
+    def marked_as_twin(self, seed: int) -> "Records":
+        """Return the records marked as made up: what is asked about them is a rehearsal from this seed."""
+        return self._with(_twin=seed)
+
+    def coins(self, random_state: object) -> object:
+        """Return what noise about these records is drawn from: for made-up ones always a seed, which never charges."""
+        return self._twin if random_state is None else random_state
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         """Yield the cleaned cells of some declared columns, in blocks of bounded size."""
@@ -198,6 +226,7 @@ class Records:
 
     def __repr__(self) -> str:
         where = "" if self._share is None else f", part={self._share.name!r}"
+        where += ", MADE UP (a twin: no record is real)" if self.is_twin else ""
         return f"Records(n={self.n}, columns={len(self.columns)}{where})"
 
 

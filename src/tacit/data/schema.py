@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self, final
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tacit.data.frames import read_columns
 from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from tacit.data.records import Records
 
 
 @final
@@ -77,6 +80,17 @@ class Schema:
         from tacit.data.drafts import draft
 
         return draft(source)
+
+    def twin(self, n: int, seed: int = 0, *, signal: float = 3.0, key: str | None = None) -> "Records":
+        """Return n made-up records that follow the schema and nothing else, the same ones for the same seed.
+
+        They are records like any others, marked as made up: whatever is released about them is a rehearsal, marked as
+        not private and never charged, whoever's ledger is named. The target follows a made-up rule of the other
+        columns; `signal` says how closely, 0 not at all.
+        """
+        from tacit.data.twins import made_up
+
+        return made_up(self, n, seed, signal, key)
 
     def to_toml(self) -> str:
         """Write the schema; `from_toml` reads it back exactly."""

@@ -107,6 +107,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task) -> None:
     column = X.schema.columns[str(X.schema.target)]
     told = {
         "ledger": X.account(estimator.ledger),
+        "random_state": X.coins(estimator.random_state),
         "classes": found.classes,
         "target_range": (column.low, column.high) if isinstance(column, Number) else None,
     }

@@ -83,7 +83,14 @@ class SQLearner(BaseEstimator, ABC):  # type: ignore[misc]
         Without a target to learn y is ignored.
         """
         needed_budget(self.epsilon, self.delta)
-        return fitted_together(self, lambda fresh: fresh._fit(X, y))
+        return fitted_together(self, lambda fresh: fresh._course(X, y))
+
+    def _course(self, X: Any, y: Any) -> None:
+        """Fit with the coins that the records ask for: a seed, if they are made up."""
+        given = self.random_state
+        self.random_state = X.coins(given) if isinstance(X, Records) else given
+        self._fit(X, y)
+        self.random_state = given
 
     def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
         """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label.

@@ -122,7 +122,7 @@ class StatisticalOracle:
             raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
         self._engine = engine_for(records, label=label, labels=labels, bounds=bounds)
         self._ledger = records.account(ledger) if isinstance(records, Records) else ledger
-        self._random_state = random_state
+        self._random_state: Any = records.coins(random_state) if isinstance(records, Records) else random_state
         self._asked = 0
         self._answered: dict[str, Mapping[str, Any]] = {}
 
