@@ -37,7 +37,13 @@ class UnsupportedEvent(TacitError, TypeError):
 
 
 class BudgetExceeded(TacitError):
-    """A spend does not fit into what is left of a budget; nothing was charged."""
+    """A spend does not fit into what is left of a budget; nothing was charged.
+
+    `event` is what was to be charged, `at` the (epsilon, delta) it was to be charged at.
+    """
+
+    event: object = None
+    at: object = None
 
 
 class QueryFailed(TacitError):

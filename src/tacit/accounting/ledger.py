@@ -157,6 +157,11 @@ class Ledger:
         after = self._account.spent(history.with_amount(self.path, amount).total())
         return after - self._account.spent(history.total())
 
+    def affords(self, event: Event, *, at: Budget | None = None) -> bool:
+        """Whether an event would fit into what is left now; charge nothing."""
+        amount, history = self._amount(event, at), self._current()
+        return self._account.fits(history.with_amount(self.path, amount).total())
+
     def spend(self, event: Event, *, label: str, at: Budget | None = None) -> Entry:
         """Charge an event, durably, or refuse and change nothing; return the entry.
 
@@ -169,7 +174,9 @@ class Ledger:
         amount = self._amount(event, at)
         with self._writing() as (connection, history):
             if not self._account.fits(history.with_amount(self.path, amount).total()):
-                raise BudgetExceeded(self._refusal(label, amount, history))
+                refusal = BudgetExceeded(self._refusal(label, amount, history))
+                refusal.event, refusal.at = event, at
+                raise refusal
             longer, entry = self._append(connection, history, label=label, amount=amount, event=text)
         self._remember(longer)
         return entry

@@ -90,7 +90,7 @@ class Schema:
         """
         from tacit.data.twins import made_up
 
-        return made_up(self, n, seed, signal, key)
+        return made_up(self, n, seed, signal, key).marked_as_twin(int(seed))
 
     def to_toml(self) -> str:
         """Write the schema; `from_toml` reads it back exactly."""

@@ -25,6 +25,7 @@ def made_up(schema: Schema, n: int, seed: int, signal: float = 3.0, key: str | N
 
     Levels are equally likely, numbers and moments even between their bounds, keys count from 0. The target follows a
     made-up rule of the other columns, so that there is something to learn: `signal` says how closely, 0 not at all.
+    They are not marked as made up: `Schema.twin` does that.
     """
     count = whole_number("n", n)
     if not is_whole(seed) or not 0 <= seed < 2**31:
@@ -37,7 +38,7 @@ def made_up(schema: Schema, n: int, seed: int, signal: float = 3.0, key: str | N
     cells = {name: _cells(column, share) for (name, column), share in zip(columns.items(), uniform, strict=False)}
     if schema.target is not None and schema.features and strength:
         cells[schema.target] = _answer(schema, cells, uniform[-1], int(seed), strength)
-    return Records(cells, schema, key=key).marked_as_twin(int(seed))
+    return Records(cells, schema, key=key)
 
 
 def _cells(column: Column, share: Floats) -> AnyArray:

@@ -21,6 +21,7 @@ from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
+from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
@@ -40,7 +41,7 @@ class Fitted:
     release: Release[Floats]
 
 
-class LinearEstimator(BaseEstimator):  # type: ignore[misc]
+class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     """What linear estimators share: records read as clipped rows, the release, scores."""
 
     epsilon: float | None

@@ -17,6 +17,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.encoded import learn, rows_of
 from tacit.estimators.parameters import refuse_ledger
+from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
 from tacit.kernels.fit.reading import Alpha, loss_and_alpha, public_facts
 from tacit.kernels.kernel.custom import check_proven
@@ -31,7 +32,7 @@ from tacit.numerics.arrays import Floats
 
 
 @dataclass(eq=False, repr=False)
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     """The parameters of released models, scores, and the common course of `fit`."""
 
     kernel: Kernel | None = None

@@ -17,6 +17,7 @@ from tacit.estimators.classes import check_told
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import exact_score
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.price import Priced
 from tacit.kernels.fit.reading import (
     CLASSIFICATION,
     LOSSES,
@@ -45,7 +46,7 @@ _CHOICES = {"method": ("gaussian-process", "pinp"), "loss": LOSSES, "constants":
 
 @final
 @dataclass(eq=False, repr=False)
-class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
+class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
     """A kernel model that stays with the learner and answers points with noise, in any order, as they are asked.
 
     Guarantee: all answers together are (epsilon, delta)-private for replace-one neighbours, charged once by `fit`.
@@ -120,6 +121,9 @@ class InteractiveKernelPredictor(BaseEstimator):  # type: ignore[misc]
         self.classes_ = targets.classes
         self.alpha_ = alpha
         self.release_ = found.map(lambda _: "answers on demand")
+
+    def _event_for(self, X: Any) -> None:
+        """Return nothing: its noise is known when the model is solved, which takes as long as the fit."""
 
     def _checked_budget(self) -> Budget:
         budget = needed_budget(self.epsilon, self.delta)

@@ -29,6 +29,7 @@ from tacit.estimators.encoded import encoded, refuse_targets
 from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.parameters import needed_budget, refuse_ledger
+from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.queries.oracle.plan import Demand, Plan, Target, checked_noise_rate
@@ -49,7 +50,7 @@ class Labels:
     values: tuple[Any, ...] = ()
 
 
-class SQLearner(BaseEstimator, ABC):  # type: ignore[misc]
+class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
     """The common course; what is asked, and what is made of the answers, each learner says."""
 
     epsilon: float | None

@@ -1,0 +1,106 @@
+"""What a fit would charge, found out before it is made and without a look at a record."""
+
+import copy
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from tacit.accounting.events import Event
+from tacit.accounting.ledger import Ledger
+from tacit.budget import SMALLEST, Budget
+from tacit.data.bounded import BoundedRows
+from tacit.data.records import Records
+from tacit.data.twins import made_up
+from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.estimators.parameters import needed_budget
+
+
+@final
+@dataclass(frozen=True)
+class Price:
+    """What would be charged, and whether the ledger can pay it now.
+
+    `budget` is None for an infinite epsilon, which no ledger may be asked to pay. `event` is what would be charged in
+    accounting's terms, None where it depends on the number of records and none was told. `affordable` and `left` are
+    None without a ledger; `affordable` also where an account that is not "basic" would have to be told the event.
+    """
+
+    what: str
+    budget: Budget | None
+    event: Event | None
+    affordable: bool | None
+    left: Budget | None
+
+    def __str__(self) -> str:
+        if self.budget is None:
+            return f"{self.what}: infinite epsilon, NOT private and never charged."
+        cost = f"{self.what} costs {self.budget} (replace-one neighbours)."
+        if self.left is None:
+            return f"{cost} There is no ledger to pay it."
+        can = {True: "enough", False: "NOT enough: it would be refused", None: "give records to say whether it fits"}
+        return f"{cost} The ledger has {self.left} left: {can[self.affordable]}."
+
+
+class Priced:
+    """Estimators that say what a fit would charge."""
+
+    epsilon: float | None
+    delta: float
+    ledger: Ledger | None
+    random_state: object
+
+    def price(self, X: Any = None) -> Price:
+        """Return what `fit` would charge, and whether the ledger can pay it; nothing is charged.
+
+        X is the `Records`, or the table, to be fitted: only its shape and what it declares are used, never a record.
+        Without X the budget is told, and the event is not. It is the most that is charged: a learner that asks statistical
+        queries pays nothing for one that was asked of the same records before, under the same ledger. A seed, or made-up records, would charge nothing: told is
+        what the same fit costs when it is meant.
+        """
+        budget = needed_budget(self.epsilon, self.delta)
+        event = None if X is None or budget is None else self._event_for(X)
+        ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
+        return price_of(type(self).__name__, budget, event, ledger)
+
+    def _event_for(self, X: Any) -> Event | None:
+        """Return the event of a fit: what an empty account refuses to pay when rows of this form are fitted."""
+        asked = copy.copy(self)
+        asked.random_state = None
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            address = f"sqlite:///{Path(folder) / 'empty.db'}"
+            asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST))
+            try:
+                asked.fit(*stand_in(X, getattr(self, "classes", None)))  # type: ignore[attr-defined]
+            except BudgetExceeded as refusal:
+                return refusal.event
+        return None
+
+
+def price_of(what: str, budget: Budget | None, event: Event | None, ledger: Ledger | None) -> Price:
+    """Return a price, and whether a ledger can pay it."""
+    if ledger is None or budget is None:
+        return Price(what, budget, event, None, None)
+    left = ledger.remaining
+    if event is not None:
+        return Price(what, budget, event, ledger.affords(event, at=budget), left)
+    return Price(what, budget, None, budget <= left if ledger.accountant == "basic" else None, left)
+
+
+def stand_in(X: Any, classes: Any) -> tuple[Any, ...]:
+    """Return made-up rows and targets of the same public form: number, width, schema, stated norm."""
+    if isinstance(X, Records):
+        return (made_up(X.schema, X.n, 0, key=X.key),)
+    shape = X.shape if issparse(X) or hasattr(X, "shape") else np.shape(X)
+    if len(shape) != 2 or not shape[0]:
+        raise InvalidParameter("X must be Records or a table with rows and columns. Its form is all that is looked at.")
+    rows: Any = np.zeros(shape)
+    if isinstance(X, BoundedRows) and X.data_norm is not None:
+        rows = BoundedRows(rows, data_norm=X.data_norm, has_constant=X.has_constant)
+    labels = list(classes) if classes is not None else [0, 1]
+    return rows, np.array([labels[place % len(labels)] for place in range(shape[0])])
