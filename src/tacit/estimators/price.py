@@ -58,9 +58,9 @@ class Priced:
         """Return what `fit` would charge, and whether the ledger can pay it; nothing is charged.
 
         X is the `Records`, or the table, to be fitted: only its shape and what it declares are used, never a record.
-        Without X the budget is told, and the event is not. It is the most that is charged: a learner that asks statistical
-        queries pays nothing for one that was asked of the same records before, under the same ledger. A seed, or made-up records, would charge nothing: told is
-        what the same fit costs when it is meant.
+        Without X the budget is told, and the event is not. It is the most that is charged: a question that was asked
+        of the same records before, under the same ledger, is answered again for nothing. A seed, or made-up records,
+        would charge nothing: told is what the same fit costs when it is meant.
         """
         budget = needed_budget(self.epsilon, self.delta)
         event = None if X is None or budget is None else self._event_for(X)
