@@ -7,12 +7,11 @@ from typing import Generic, TypeVar, final
 from tacit.accounting.events import Event
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import NEIGHBOURS, PUBLIC, Unit, checked_unit
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.noise import source_for
-
-NEIGHBOURS = "replace-one"
 
 Value = TypeVar("Value")
 _MANY = 100
@@ -27,7 +26,7 @@ class Release(Generic[Answer]):
 
     `private` is False for a rehearsal (a seed was given) and for a model fitted with an infinite epsilon: such a
     value carries no guarantee and was not charged. `entry` is the ledger's record of the charge, None if there
-    was no ledger.
+    was no ledger. `unit` says for whom it is private: for each record, or for each person with all their records.
     """
 
     value: Answer
@@ -36,6 +35,7 @@ class Release(Generic[Answer]):
     public: tuple[str, ...]
     private: bool
     entry: Entry | None
+    unit: Unit = "record"
 
     def __str__(self) -> str:
         size = getattr(self.value, "size", 0)
@@ -44,14 +44,14 @@ class Release(Generic[Answer]):
 
     def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
         """Return the release with its value changed by a function that looks at no record."""
-        return Release(change(self.value), self.budget, self.event, self.public, self.private, self.entry)
+        return Release(change(self.value), self.budget, self.event, self.public, self.private, self.entry, self.unit)
 
     @property
     def guarantee(self) -> str:
         """One sentence: neighbours, epsilon, delta and what was assumed public."""
         if not self.private:
             return "NOT private and not charged: " + ("a rehearsal from a seed" if self.budget else "infinite epsilon")
-        return f"{self.budget}, {NEIGHBOURS} neighbours; public: n, {', '.join(self.public)}"
+        return f"{self.budget}, {NEIGHBOURS[self.unit]}; public: {', '.join((PUBLIC[self.unit], *self.public))}"
 
 
 def release(
@@ -62,6 +62,7 @@ def release(
     ledger: Ledger | None = None,
     random_state: object = None,
     public: tuple[str, ...] = (),
+    unit: Unit = "record",
 ) -> Release[Answer]:
     """Charge the mechanism's event, then draw its noise and answer.
 
@@ -72,16 +73,21 @@ def release(
     A value is refused for its shape alone, before anything is charged: every number is answered about, and what is
     no number counts as 0, since a refusal would tell about records. A refused charge raises and draws nothing.
     A `random_state` makes a rehearsal: repeatable, not private, never charged. `public` names what the caller
-    assumed public, in place of the mechanism's own list.
+    assumed public, in place of the mechanism's own list. `unit` says what `value` was made for: the mechanism's
+    sensitivity is to the replacement of one record, or of one person with all their records; a ledger that promises for
+    the other is refused before anything else.
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidParameter(f"wanted a mechanism such as Laplace.for_budget(...), got {type(mechanism).__name__}.")
     if ledger is not None and not isinstance(ledger, Ledger):
         raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
+    whom = checked_unit(unit)
+    if ledger is not None:
+        ledger.require(whom)
     source = source_for(random_state)
     checked = mechanism.check(value)
     entry = None
     if ledger is not None and source.private:
-        entry = ledger.spend(mechanism.event, label=label, at=mechanism.budget)
+        entry = ledger.spend(mechanism.event, label=label, at=mechanism.budget, unit=whom)
     answer = mechanism.randomise(checked, source)
-    return Release(answer, mechanism.budget, mechanism.event, public or mechanism.public, source.private, entry)
+    return Release(answer, mechanism.budget, mechanism.event, public or mechanism.public, source.private, entry, whom)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.data import Category, Column, Flag, Key, Moment, Number, Ordinal
+from tacit.data.values import MISSING_KEY
 
 COLUMNS: list[Column] = [
     Number(-5, 5), Number(0, 1e100, missing=0), Number(-1e-100, 3, log=True), Category(["a", "1", "nan", "true"]),
@@ -106,7 +107,7 @@ def in_range(column: Column, value: Any) -> bool:
         low, high = (end / 86_400_000_000 for end in column.ends)
         return bool(low - 1e-6 <= value <= high + 1e-6)
     if isinstance(column, Key):
-        return 0 <= int(value) < 2**31 - 1
+        return 0 <= int(value) <= MISSING_KEY
     return -1 <= int(value) < len(getattr(column, "classes", ()))
 
 

@@ -15,6 +15,7 @@ from tacit.accounting.events import Event, check_event, event_to_json
 from tacit.accounting.history import Entry, History, Partition
 from tacit.accounting.links import PartPath, digest
 from tacit.accounting.store import ACCOUNT, INSERT_ENTRY, SELECT_ACCOUNT, SELECT_ENTRIES, UPDATE_ACCOUNT, Store
+from tacit.accounting.unit import NEIGHBOURS, Unit, checked_unit
 from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
 
@@ -33,7 +34,8 @@ class Ledger:
 
     Guarantee: everything released under the ledger is together (epsilon, delta)-private with the budget it
     was created with, however many processes, threads, copies and crashes there were.
-    Assumes: replace-one neighbours with public n; every release about the records is charged here.
+    Assumes: replace-one neighbours with public n, or, with unit "person", neighbours that differ in all the records of
+    one person, with a public number of persons; every release about the records is charged here.
     Reference: ledger.md; the accounts' own docstrings.
 
     Copies, clones and pickles of a handle are the same account. Create one with `Ledger.create`, come back
@@ -45,6 +47,8 @@ class Ledger:
     name: str
     path: PartPath
     """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
+    unit: Unit
+    """Whom the account promises for: a record, or a person, who may own several."""
     _account: Account
     _history: History
 
@@ -57,17 +61,20 @@ class Ledger:
         budget: Budget,
         accountant: Literal["basic", "renyi", "gaussian"] = "basic",
         order: float | None = None,
+        unit: Unit = "record",
     ) -> "Ledger":
         """Open a new account; refuse if one of that name exists.
 
         The address is "sqlite:///file.db" or "postgresql://user@host/database". The accountant is fixed for
         good: "basic" adds up epsilons and deltas, "renyi" adds up divergences of one order (chosen from the
         budget unless given) and suits many small releases, "gaussian" admits the most Gaussian releases and
-        nothing else.
+        nothing else. So is the unit: a "person" account takes releases that are private for whole persons, a "record"
+        account those for records, and neither takes the other's.
         """
         _check_text("name", name)
+        unit = checked_unit(unit)
         account = account_for(plain_budget("budget", budget), accountant, order)
-        terms = _terms(name, account)
+        terms = _terms(name, account, unit)
         store = Store.at(address)
         store.prepare()
         head = digest("", terms)
@@ -77,7 +84,7 @@ class Ledger:
             connection.execute(
                 sa.insert(ACCOUNT).values(name=name, terms=json.dumps(terms, sort_keys=True), count=0, head=head)
             )
-        return cls(store, name, (), account, History(0, head))
+        return cls(store, name, (), unit, account, History(0, head))
 
     @classmethod
     def open(cls, address: str, *, name: str | None = None, head: str | None = None) -> "Ledger":
@@ -99,8 +106,8 @@ class Ledger:
                     else f"{store} has {len(names)} accounts; say which: {', '.join(names) or 'none'}."
                 )
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
-        account, start = _read_terms(name, row.terms)
-        ledger = cls(store, name, (), account, start)
+        account, unit, start = _read_terms(name, row.terms)
+        ledger = cls(store, name, (), unit, account, start)
         known = head is None or head == start.head
         for longer, links in ledger._pieces(start):
             known = known or any(head == link for _, link in links)
@@ -144,7 +151,7 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
         with self.store.reading() as connection:
-            _, start = _read_terms(self.name, self._row(connection).terms)
+            _, _, start = _read_terms(self.name, self._row(connection).terms)
         return [Entry.read(text, link) for _, links in self._pieces(start) for text, link in links]
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
@@ -162,13 +169,29 @@ class Ledger:
         amount, history = self._amount(event, at), self._current()
         return self._account.fits(history.with_amount(self.path, amount).total())
 
-    def spend(self, event: Event, *, label: str, at: Budget | None = None) -> Entry:
+    def require(self, unit: Unit) -> None:
+        """Refuse what is private for another unit than the account promises for; nothing is charged."""
+        if checked_unit(unit) != self.unit:
+            advice = (
+                'Give Records(..., unit="the column of ids") or fit(X, y, groups=ids).'
+                if self.unit == "person"
+                else 'Open a ledger for persons: Ledger.create(..., unit="person").'
+            )
+            raise InvalidParameter(
+                f"account {self.name!r} promises for each {self.unit}, and what was asked is private for each {unit}. "
+                f"Nothing was charged. {advice}"
+            )
+
+    def spend(self, event: Event, *, label: str, at: Budget | None = None, unit: Unit = "record") -> Entry:
         """Charge an event, durably, or refuse and change nothing; return the entry.
+
+        `unit` says for whom the event is private; it must be the account's own.
 
         `at` names the (epsilon, delta) at which to charge an event that is private along a whole curve
         (Gaussian noise on a "basic" account); it is checked that the event keeps it.
         """
         _check_text("label", label)
+        self.require(unit)
         event = check_event(event)
         text = event_to_json(event)
         amount = self._amount(event, at)
@@ -323,7 +346,7 @@ class Ledger:
         part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)
         return (
             f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
-            f"{self.budget} (account {self.name!r}{part}; replace-one neighbours). Nothing was charged. "
+            f"{self.budget} (account {self.name!r}{part}; {NEIGHBOURS[self.unit]}). Nothing was charged. "
             "Ask for less, or stop here: a spent budget cannot be refilled for the same records."
         )
 
@@ -341,30 +364,33 @@ class Ledger:
 
     def __repr__(self) -> str:
         part = "".join(f", {name}={part!r}" for name, part in self.path)
-        return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant})"
+        whom = f", unit={self.unit!r}" if self.unit != "record" else ""
+        return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant}{whom})"
 
 
-def _terms(name: str, account: Account) -> dict[str, Any]:
+def _terms(name: str, account: Account, unit: Unit) -> dict[str, Any]:
     return {
         "name": name,
         "epsilon": str(account.budget.exact_epsilon),
         "delta": str(account.budget.exact_delta),
         "neighbours": "replace-one",
+        "unit": unit,
         **account.describe(),
     }
 
 
-def _read_terms(name: str, text: str) -> tuple[Account, History]:
+def _read_terms(name: str, text: str) -> tuple[Account, Unit, History]:
     """Rebuild the account and the start of its history from the stored terms."""
     try:
         terms = json.loads(text)
         budget = Budget.parse(f"epsilon={terms['epsilon']}, delta={terms['delta']}")
         account = account_for(budget, terms["accountant"], terms.get("order"))
-        if _terms(name, account) != terms:
+        unit = checked_unit(terms["unit"])
+        if _terms(name, account, unit) != terms:
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise LedgerCorrupt(f"the terms of account {name!r} are damaged. Restore the ledger from a backup.") from error
-    return account, History(0, digest("", terms))
+    return account, unit, History(0, digest("", terms))
 
 
 def _check_text(what: str, text: object) -> None:

@@ -9,6 +9,7 @@ from tacit.accounting.events import event_to_json
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
+from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
 from tacit.cli.console import cell, console, one_line_errors, say
 
@@ -26,10 +27,12 @@ def create(
     accountant: Annotated[
         str, typer.Option(help="basic (sums), renyi (many small releases) or gaussian (Gaussian noise alone).")
     ] = "basic",
+    unit: Annotated[str, typer.Option(help="Whom it promises for: record, or person (all their rows).")] = "record",
 ) -> None:
     """Open a new account."""
     with one_line_errors():
-        ledger = Ledger.create(address, name=name, budget=Budget.parse(budget), accountant=accountant)  # type: ignore[arg-type]
+        amount = Budget.parse(budget)
+        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=unit)  # type: ignore[arg-type]
         say(f"created {ledger!r}")
         say(explain(ledger.budget))
 
@@ -39,7 +42,7 @@ def show(address: Address, name: Name = None) -> None:
     """Show an account: budget, spent, left, and every entry."""
     with one_line_errors():
         ledger = Ledger.open(address, name=name)
-        table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, replace-one neighbours)"))
+        table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"))
         for column in ("#", "time (UTC)", "part", "what", "charged", "event"):
             table.add_column(column, overflow="fold")
         for entry in ledger.entries():

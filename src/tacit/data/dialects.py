@@ -11,7 +11,7 @@ from typing import final
 from tacit.data.columns import SMALLEST, Column, Key, Moment, Number
 from tacit.data.levels import Levelled
 from tacit.data.stored import Stored
-from tacit.data.values import BLANKS, DAY, KEYS, MOMENT_PATTERN, NUMBER_PATTERN
+from tacit.data.values import BLANKS, DAY, KEYS, MISSING_KEY, MOMENT_PATTERN, NUMBER_PATTERN
 
 
 class Dialect(ABC):
@@ -215,9 +215,9 @@ class DuckDB(Dialect):
     def key_of(self, cell: str, stored: Stored) -> str:
         """Whole numbers modulo a prime, or the first digits of a digest."""
         if stored.kind == "whole":
-            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, 0)"
+            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
         digest = f"md5(nullif(trim(CAST({cell} AS VARCHAR), {_BLANKS}), ''))"
-        return f"coalesce(CAST('0x' || substr({digest}, 1, 7) AS BIGINT), 0)"
+        return f"coalesce(CAST('0x' || substr({digest}, 1, 7) AS BIGINT), {MISSING_KEY})"
 
 
 @final
@@ -278,9 +278,9 @@ class PostgreSQL(Dialect):
     def key_of(self, cell: str, stored: Stored) -> str:
         """Whole numbers modulo a prime, or the first digits of a digest."""
         if stored.kind == "whole":
-            return f"coalesce((({cell} % {KEYS})::bigint + {KEYS}) % {KEYS}, 0)"
+            return f"coalesce((({cell} % {KEYS})::bigint + {KEYS}) % {KEYS}, {MISSING_KEY})"
         digest = f"md5(convert_to(nullif({self.stripped(cell)}, ''), 'UTF8'))"
-        return f"coalesce(('x' || substr({digest}, 1, 7))::bit(28)::bigint, 0)"
+        return f"coalesce(('x' || substr({digest}, 1, 7))::bit(28)::bigint, {MISSING_KEY})"
 
     def count(self, condition: str) -> str:
         """Count by a filter, so that no number is made."""
@@ -337,9 +337,9 @@ class Spark(Dialect):
     def key_of(self, cell: str, stored: Stored) -> str:
         """Whole numbers modulo a prime, or the first digits of a digest."""
         if stored.kind == "whole":
-            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, 0)"
+            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
         digest = f"md5(nullif({self.stripped(cell)}, X''))"
-        return f"coalesce(CAST(conv(substr({digest}, 1, 7), 16, 10) AS BIGINT), 0)"
+        return f"coalesce(CAST(conv(substr({digest}, 1, 7), 16, 10) AS BIGINT), {MISSING_KEY})"
 
 
 _BLANKS = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)

@@ -86,6 +86,7 @@ def mismatches(
     Reference: two histograms' worth a column: a replacement moves at most two counts of each by one, so the L1
     sensitivity is twice the number of columns and the L2 sensitivity the root of that.
     """
+    records.refuse_persons("how well a schema fits")
     names = tuple(records.columns)
     places = [list(records.table.columns).index(name) for name in names]
     budget = Budget(epsilon, delta)

@@ -5,15 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import Unit
 from tacit.data.columns import Column, Key, Uncoded
 from tacit.data.parts import Fixed, Slice
+from tacit.data.persons import Persons
 from tacit.data.schema import Schema
 from tacit.data.sources.memory import HeldTable
 from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
-from tacit.data.values import KEYS
+from tacit.data.values import KEYS, IntArray
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
 
 if TYPE_CHECKING:
     from tacit.data.mismatches import Mismatches
@@ -49,6 +54,12 @@ class Records:
 
     `key` names a Key column that belongs to the record for good: it fixes the part that a record is in. `name` names
     these records, in this order, for good, so that answers about them are recognised after a restart.
+
+    `unit` names a Key column of persons' ids: what is released is then private for whole persons, whatever number of
+    rows they have, and `n` is the number of persons. Neighbours differ in all the rows of one person, who has at least
+    one row in either and keeps their id; public is who is in the table, and how many rows anybody has is not. A row
+    without an id is a person of its own. One human under several ids is protected as several; two under one id are safe
+    (docs/persons.md).
     """
 
     def __init__(
@@ -64,20 +75,25 @@ class Records:
             raise InvalidParameter(
                 f"schema must be a tacit.Schema, got {type(schema).__name__}. Schema.draft(source) begins one."
             )
-        if unit is not None:
-            raise InvalidParameter(
-                "unit must be None: each record is protected by itself; persons are not yet offered."
-            )
         if name is not None and (not isinstance(name, str) or not name):
             raise InvalidParameter(f"name must be a text that names these records for good, got {type(name).__name__}.")
         keys = [each for each, column in schema.columns.items() if isinstance(column, Key)]
         if key is not None and key not in keys:
             raise InvalidParameter(f"key must name a column that the schema declares as a Key ({keys!r}), got {key!r}.")
-        self._schema, self._key, self._name = schema, key, name
+        if unit is not None and unit not in keys:
+            raise InvalidParameter(
+                f"unit must name a column of persons' ids that the schema declares as a Key ({keys!r}), got {unit!r}."
+            )
+        if unit is not None and key not in (None, unit):
+            raise InvalidParameter(
+                f"key must be the unit {unit!r} or be left out, got {key!r}: another key would cut persons in two."
+            )
+        self._schema, self._key, self._unit, self._name = schema, key if unit is None else unit, unit, name
         self._table = open_table(source, schema, name)
         self._share: _Share | None = None
         self._size: int | None = None
         self._twin: int | None = None
+        self._persons: Persons | None = None
 
     @property
     def schema(self) -> Schema:
@@ -95,11 +111,55 @@ class Records:
         return self._key
 
     @property
+    def unit(self) -> str | None:
+        """The column of persons' ids, if whole persons are protected; None where each record is."""
+        return self._unit
+
+    @property
+    def whom(self) -> Unit:
+        """What a release about these records protects, and what a ledger for it must promise for."""
+        return "record" if self._unit is None else "person"
+
+    @property
     def n(self) -> int:
-        """The number of records: public."""
+        """The number of records, or of persons where they are the unit: public."""
+        if self._unit is not None:
+            return self._owned().n
         if self._size is None:
             self._size = self._table.size(self.part, self._key)
         return self._size
+
+    def owners(self) -> IntArray | None:
+        """Return for each row the number of the person whose it is; None where each record is by itself.
+
+        How many rows there are is private, and so is this: it is for computing what is then released.
+        """
+        return None if self._unit is None else self._in_order().owners
+
+    def weights(self) -> Floats | None:
+        """Return for each row 1/k, rounded down, if its person has k rows; None where each record is by itself."""
+        return None if self._unit is None else self._in_order().weights
+
+    def refuse_persons(self, what: str) -> None:
+        """Refuse, before anything is charged, what protects each row by itself only."""
+        if self._unit is not None:
+            raise InvalidParameter(
+                f"{what} protects each row by itself, and these records have a unit ({self._unit!r}): a person with "
+                "many rows would not be protected. Nothing was charged."
+            )
+
+    def _in_order(self) -> Persons:
+        if not self._table.ordered and not isinstance(self._table, HeldTable):
+            raise InvalidParameter("rows of a database have no fixed place: ask records.held() whose rows they are.")
+        return self._owned()
+
+    def _owned(self) -> Persons:
+        """Read whose the rows are, once."""
+        if self._persons is None:
+            name = str(self._unit)
+            blocks = [block[name] for block in self._table.blocks((name,), self.part, self._key)]
+            self._persons = Persons.of(np.concatenate(blocks))
+        return self._persons
 
     def __len__(self) -> int:
         return self.n
@@ -113,7 +173,8 @@ class Records:
     def identity(self) -> str:
         """A text that is the same only for the same records, cleaned in the same way."""
         share = "" if self._share is None else f" part {self._share.interval} of {self._share.title!r}"
-        return f"{self._table.identity}{share} under {self._schema.to_toml()}"
+        whom = "" if self._unit is None else f" of persons {self._unit!r}"
+        return f"{self._table.identity}{share}{whom} under {self._schema.to_toml()}"
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -125,11 +186,16 @@ class Records:
 
         Guarantee: what is charged to a ledger for different parts composes in parallel: together they cost the largest.
         Assumes: places do not depend on values (`by="index"`), or keys belong to their records for good (`by="key"`).
+        Persons are in one part with all their rows: records with a unit are split by it (`by="key"`).
         Reference: parallel composition, tacit/accounting/ledger.md.
         """
         cut = shares or (0.8, 0.2)
         if by not in ("index", "key"):
             raise InvalidParameter(f'by must be "index" or "key", got {by!r}.')
+        if by == "index" and self._unit is not None:
+            raise InvalidParameter(
+                f'by="index" would cut persons in two: split records with a unit by it, {self._unit!r}, with by="key".'
+            )
         if by == "key" and self._key is None:
             raise InvalidParameter('by="key" needs a key: Records(..., key="the column declared as a Key").')
         if by == "index" and not self._table.ordered:
@@ -152,7 +218,9 @@ class Records:
             for label, low, high in zip(labels, ends, ends[1:], strict=False)
         )
         if any(part.n == 0 for part in parts):
-            raise InvalidParameter(f"every part needs at least one record, got {[part.n for part in parts]!r} of them.")
+            raise InvalidParameter(
+                f"every part needs at least one {self.whom}, got {[part.n for part in parts]!r} of them."
+            )
         return parts
 
     def account(self, ledger: Ledger | None) -> Ledger | None:
@@ -221,13 +289,14 @@ class Records:
 
     def _with(self, **changes: object) -> "Records":
         other = object.__new__(Records)
-        other.__dict__.update(vars(self) | {"_size": None} | changes)
+        other.__dict__.update(vars(self) | {"_size": None, "_persons": None} | changes)
         return other
 
     def __repr__(self) -> str:
         where = "" if self._share is None else f", part={self._share.name!r}"
         where += ", MADE UP (a twin: no record is real)" if self.is_twin else ""
-        return f"Records(n={self.n}, columns={len(self.columns)}{where})"
+        whom = "" if self._unit is None else f", unit={self._unit!r}"
+        return f"Records(n={self.n}, columns={len(self.columns)}{where}{whom})"
 
 
 def _default_names(count: int) -> tuple[str, ...]:

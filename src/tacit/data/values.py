@@ -35,9 +35,13 @@ MISSING_MOMENT = np.iinfo(np.int64).min
 """What stands for a moment that is missing, as numpy has it."""
 KEYS = 2**31 - 1
 """Keys become whole numbers below this prime."""
+MISSING_KEY = KEYS
+"""What stands for a key that is missing: no key that is there becomes it."""
 
 EPOCH = datetime.datetime(1970, 1, 1)
 _NUMBER, _MOMENT = re.compile(NUMBER_PATTERN), re.compile(MOMENT_PATTERN)
+# The name that a class was made with, whatever its own class says when asked.
+_name_of = type.__dict__["__name__"].__get__
 _UNITS = {"D": DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000}
 _FINER = {"us": 1, "ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
@@ -91,7 +95,11 @@ def moments(values: AnyArray) -> npt.NDArray[np.int64]:
 
 
 def keys(values: AnyArray) -> npt.NDArray[np.int64]:
-    """Read every cell as a key: a whole number below `KEYS`, by a public rule; 0 when it is missing."""
+    """Read every cell as a key: a whole number below `KEYS`, by a public rule; `MISSING_KEY` when it is missing.
+
+    A whole number reads the same whether it comes as 2 or 2.0. Objects that are no key all read as 0, as one and the
+    same: to take them for missing would make many persons of one.
+    """
     if values.dtype.kind == "i":
         return values.astype(np.int64) % KEYS
     if values.dtype.kind == "u":
@@ -215,10 +223,27 @@ def _from_datetimes(values: AnyArray) -> npt.NDArray[np.int64]:
 
 
 def _key(value: object) -> int:
+    if _is_missing(value):
+        return MISSING_KEY
     value = _plain(value)
     if isinstance(value, str):
         bare = value.strip(BLANKS).encode("utf-8", "replace")
-        return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:7], 16) if bare else 0
-    if isinstance(value, int) and not isinstance(value, bool):
+        return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:7], 16) if bare else MISSING_KEY
+    if isinstance(value, int):
         return value % KEYS
+    if isinstance(value, float | Decimal | Fraction):
+        return _number_key(value)
     return 0
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a cell is what Python, numpy or pandas has for a missing one; a number that is none comes later."""
+    return value is None or _name_of(type(value)) in ("NAType", "NaTType", "MaskedConstant")
+
+
+def _number_key(value: "float | Decimal | Fraction") -> int:
+    """Read a number that may have a fraction, or be none, as a key."""
+    read = as_float(value)
+    if math.isnan(read):
+        return MISSING_KEY
+    return int(value) % KEYS if math.isfinite(read) and value == int(value) else _key(repr(read))

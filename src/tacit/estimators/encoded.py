@@ -39,6 +39,7 @@ def encoded(records: Records, task: Task) -> Encoded:
 
     A record whose class is none of the declared ones becomes a row of zeros at the first class: it teaches nothing.
     """
+    records.refuse_persons("this estimator")
     schema = records.schema
     column = None if schema.target is None else schema.columns[schema.target]
     if task != "none" and column is None:
@@ -76,6 +77,7 @@ def held_out(X: Any, y: Any, ledger: Ledger | None) -> tuple[Any, Any, Ledger | 
             raise InvalidParameter("y is missing: give the true labels, or Records, which bring theirs.")
         return X, y, ledger
     refuse_targets(y)
+    X.refuse_persons("this score")
     column = None if X.schema.target is None else X.schema.columns[X.schema.target]
     if not isinstance(column, Levelled):
         raise InvalidParameter("the score is one of classes: the schema must declare a target with levels.")

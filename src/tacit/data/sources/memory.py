@@ -76,7 +76,7 @@ class MemoryTable(Table):
 
 @final
 class HeldTable(Table):
-    """The cleaned cells of some records, of a part if they are one, read once.
+    """The cleaned cells of some records, of a part if they are one, read once; of keys only whose rows they are.
 
     Rows of a database have no fixed place. Features of one reading beside labels of another would belong to different
     records, and replacing one record would then change two of these pairs.
@@ -87,7 +87,11 @@ class HeldTable(Table):
     def __init__(self, records: "Records") -> None:
         table = records.table
         self.stored, self.identity = table.stored, table.identity
-        self.columns = {name: column for name, column in table.columns.items() if not isinstance(column, Key)}
+        self.columns = {
+            name: column
+            for name, column in table.columns.items()
+            if name == records.unit or not isinstance(column, Key)
+        }
         blocks = list(records.blocks(tuple(self.columns)))
         self._cells = {name: np.concatenate([block[name] for block in blocks]) for name in self.columns}
         self.n = len(next(iter(self._cells.values())))

@@ -62,7 +62,7 @@ class SQLTable(Table):
         """Refuse a table that cannot be reached any more, or that records came to or went from."""
         ((count,),) = self._rows(f"SELECT count(*) FROM {self.relation}", "opened")
         if int(count) != self.n:
-            raise InvalidParameter(f"the table no longer has the {self.n} records that it was opened with.")
+            raise InvalidParameter("the table no longer has as many records as when it was opened.")
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a statement over cleaned records; a failure says nothing but its type."""
@@ -85,7 +85,7 @@ class SQLTable(Table):
             raise QueryFailed(_withheld("read", failure))
         self.check()
         if part is None and count != self.n:
-            raise InvalidParameter(f"the table no longer has the {self.n} records that it was opened with.")
+            raise InvalidParameter("the table no longer has as many records as when it was opened.")
 
     def mismatches(self, part: Slice | None, key: str | None) -> Floats:
         """Count the states of every column in one scan."""

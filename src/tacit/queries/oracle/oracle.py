@@ -23,7 +23,7 @@ from tacit.queries.oracle.plan import (
     plan_for_budget,
     plan_for_tolerance,
 )
-from tacit.releases import NEIGHBOURS, release
+from tacit.releases import release
 from tacit.sums.engines.engine import Engine, Part, Prepared
 from tacit.sums.engines.opening import engine_for
 from tacit.sums.language.words import in_words
@@ -61,7 +61,7 @@ class Answer:
         if not self.private:
             return "NOT private and not charged: a rehearsal from a seed"
         again = ", paid for before" if self.repeated else ""
-        return f"{self.plan.budget}{again}, {NEIGHBOURS} neighbours; public: n={self.plan.n}, the queries, the columns"
+        return f"{self.plan.budget}{again}, replace-one neighbours; public: n={self.plan.n}, the queries, the columns"
 
 
 @final

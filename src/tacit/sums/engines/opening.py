@@ -33,6 +33,7 @@ def engine_for(
         return table
     if not isinstance(table, Records):
         return _of_arrays(table, bounds, labels)
+    table.refuse_persons("what asks statistical queries")
     if bounds is not None:
         raise InvalidParameter("bounds are for arrays without a schema; these records have one.")
     name = table.schema.target if label is None else label

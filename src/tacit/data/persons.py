@@ -1,0 +1,55 @@
+"""Which rows belong to which person, and how much a row counts so that a person never counts more than one record."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.data.values import MISSING_KEY
+from tacit.numerics.arrays import Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Persons:
+    """The owner of every row, as a number below `n`, the number of persons.
+
+    Guarantee: `weights` are functions of a person's own rows, at most 1, and add up to at most 1 over one person in
+    exact arithmetic.
+    Assumes: ids belong to the persons: a replaced person keeps their id. Persons under one id count as one.
+    Reference: persons.md.
+
+    Numbers follow the ids, not the order of the rows. A row without an id is a person of its own.
+    """
+
+    owners: npt.NDArray[np.int64]
+    n: int
+
+    @classmethod
+    def of(cls, ids: npt.NDArray[np.int64]) -> Self:
+        """Number the persons whose ids these are, as `tacit.data.values.keys` reads them."""
+        missing = ids == MISSING_KEY
+        known, places = np.unique(ids[~missing], return_inverse=True)
+        owners = np.empty(len(ids), dtype=np.int64)
+        owners[~missing] = places
+        owners[missing] = np.arange(len(known), len(known) + int(missing.sum()))
+        return cls(owners, len(known) + int(missing.sum()))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """1/k for every row of a person with k rows, rounded down: k times 1/k as a double may exceed 1."""
+        rows = np.bincount(self.owners, minlength=self.n)
+        counts, places = np.unique(rows, return_inverse=True)
+        shares = np.array([_share(int(count)) for count in counts])
+        return np.asarray(shares[places][self.owners])
+
+
+def _share(rows: int) -> float:
+    """Return the largest double that is at most 1/rows; no row at all shares nothing."""
+    if rows == 0:
+        return 0.0
+    share = 1.0 / rows
+    return share if Fraction(share) * rows <= 1 else float(np.nextafter(share, 0.0))

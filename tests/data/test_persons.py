@@ -1,0 +1,160 @@
+"""Records of persons: who owns which row, what a row counts, and that rows never pass for persons."""
+
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tacit.data import Flag, Key, Number, Records, Schema
+from tacit.data.persons import Persons, _share
+from tacit.data.values import MISSING_KEY, keys
+from tacit.errors import InvalidParameter
+
+SCHEMA = Schema({"patient": Key(), "age": Number(0, 120), "ill": Flag()}, target="ill")
+
+
+def _table(ids: list[Any]) -> dict[str, list[Any]]:
+    return {"patient": ids, "age": [50] * len(ids), "ill": [True] * len(ids)}
+
+
+def test_weights_of_a_person_never_add_up_to_more_than_one() -> None:
+    """For every number of rows up to 3,000 the weights sum to at most 1 exactly, and to no more than a step less."""
+    for rows in range(1, 3000):
+        total = Fraction(_share(rows)) * rows
+        assert 1 - Fraction(rows, 2**50) < total <= 1
+
+
+def test_nearest_doubles_would_add_up_to_more_than_one() -> None:
+    """The rule is needed: 1/k as the nearest double exceeds its share for hundreds of k below 2,000."""
+    assert sum(Fraction(1.0 / rows) * rows > 1 for rows in range(1, 2000)) > 800
+
+
+def test_records_of_persons_count_persons() -> None:
+    """n is the number of ids, and rows share their person's weight."""
+    records = Records(_table(["a", "b", "a", "a"]), SCHEMA, unit="patient")
+    assert (records.n, len(records), records.unit, records.whom) == (2, 2, "patient", "person")
+    owners, weights = records.owners(), records.weights()
+    assert owners is not None
+    assert weights is not None
+    assert owners[0] == owners[2] == owners[3] != owners[1]
+    assert weights.tolist() == [_share(3), 1.0, _share(3), _share(3)]
+
+
+def test_records_without_a_unit_are_as_before() -> None:
+    """Each row is by itself, and nothing is weighed."""
+    records = Records(_table(["a", "a"]), SCHEMA)
+    assert (records.n, records.unit, records.whom) == (2, None, "record")
+    assert records.owners() is None
+    assert records.weights() is None
+
+
+def test_a_missing_id_is_a_person_of_its_own() -> None:
+    """However an id is missing; an id that is 0 is one person with all its rows."""
+    missing = [None, float("nan"), "", "  ", pd.NA, pd.NaT, Decimal("nan"), np.float64("nan")]
+    records = Records(_table([*missing, 0, 0, 0]), SCHEMA, unit="patient")
+    assert records.n == len(missing) + 1
+    weights = records.weights()
+    assert weights is not None
+    assert weights.tolist() == [1.0] * len(missing) + [_share(3)] * 3
+
+
+class _Strange:
+    """An object that is no id."""
+
+
+def test_objects_that_are_no_ids_are_one_person_together() -> None:
+    """Taking them for missing would make many persons of one who owns them all."""
+    records = Records(_table([_Strange(), _Strange(), b"x", ("a",), [1]]), SCHEMA, unit="patient")
+    assert records.n == 1
+
+
+@pytest.mark.parametrize("same", [[2, 2.0, np.int8(2), np.float32(2), Decimal(2), Fraction(2)], ["a", " a", "a\t"]])
+def test_one_id_in_several_forms_is_one_person(same: list[Any]) -> None:
+    """A whole number reads the same in every type of number, a text with and without blanks around it."""
+    assert Records(_table(same), SCHEMA, unit="patient").n == 1
+
+
+def test_numbers_as_ids_read_alike_in_arrays_and_one_by_one() -> None:
+    """A column of floats, as a missing id makes of whole numbers in pandas, has the keys of whole numbers."""
+    ids = [3.0, 1.0, np.nan, 1.5, 1.5, np.inf, -np.inf, 1e300, -7.0]
+    found = keys(np.array(ids))
+    assert found.tolist() == keys(np.array(ids, dtype=object)).tolist()
+    assert found[:2].tolist() == keys(np.array([3, 1])).tolist()
+    assert found[2] == MISSING_KEY
+    assert found[3] == found[4]
+    assert len(set(found.tolist())) == len(ids) - 1
+
+
+def test_no_id_that_is_there_reads_as_missing() -> None:
+    """Not even a multiple of the prime that keys are counted by."""
+    ids = np.array([0, 2**31 - 1, 2 * (2**31 - 1), -1, 2**63 - 1])
+    assert MISSING_KEY not in keys(ids)
+    assert MISSING_KEY not in keys(ids.astype(object))
+
+
+def test_owners_follow_ids_and_not_the_order_of_rows() -> None:
+    """The same person has the same number wherever their rows stand."""
+    ids = np.array([5, 9, 5, 7, MISSING_KEY, 9])
+    order = np.random.default_rng(0).permutation(len(ids))
+    assert (Persons.of(ids[order]).owners == Persons.of(ids).owners[order]).all()
+
+
+def test_an_index_split_of_persons_is_refused_and_one_by_key_keeps_them_whole() -> None:
+    """A person is in one part with all their rows."""
+    ids = np.repeat(np.arange(300), 3).tolist()
+    records = Records(_table(ids), SCHEMA, unit="patient")
+    with pytest.raises(InvalidParameter, match="cut persons in two"):
+        records.split()
+    train, test = records.split(0.5, 0.5, by="key")
+    assert train.n + test.n == 300
+    assert 0 < train.n < 300
+    rows = [sum(len(block["age"]) for block in part.blocks(["age"])) for part in (train, test)]
+    assert rows == [3 * train.n, 3 * test.n]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"unit": "age"}, "unit must name"),
+        ({"unit": "nobody"}, "unit must name"),
+        ({"unit": 3}, "unit must name"),
+        ({"unit": "patient", "key": "other"}, "another key would cut"),
+    ],
+)
+def test_public_nonsense_is_refused(options: dict[str, Any], words: str) -> None:
+    """A unit is a declared Key, and the only key."""
+    schema = Schema({**dict(SCHEMA.columns), "other": Key()})
+    with pytest.raises(InvalidParameter, match=words):
+        Records({**_table(["a"]), "other": [1]}, schema, **options)
+
+
+def test_a_unit_is_part_of_what_names_records() -> None:
+    """An answer about rows is never taken for one about persons."""
+    table = _table(["a", "a"])
+    one = Records(table, SCHEMA, name="visits")
+    assert one.identity != Records(table, SCHEMA, name="visits", unit="patient").identity
+
+
+def test_records_of_persons_survive_copies() -> None:
+    """A pickle has the same unit and the same persons."""
+    records = Records(_table(["a", "b", "a"]), SCHEMA, unit="patient")
+    again = pickle.loads(pickle.dumps(records))
+    assert (again.unit, again.n) == ("patient", 2)
+    assert (again.owners() == records.owners()).all()
+
+
+def test_files_and_memory_have_the_same_persons(tmp_path: Path) -> None:
+    """The same ids in a file read by an engine of SQL are the same persons, missing ones included."""
+    frame = pd.DataFrame(_table([3, 1, None, 3, None])).astype({"patient": "Int64"})
+    frame.to_parquet(tmp_path / "visits.parquet")
+    inside = Records(frame, SCHEMA, unit="patient")
+    file = Records(tmp_path / "visits.parquet", SCHEMA, unit="patient")
+    assert inside.n == file.n == 4
+    held = file.held()
+    assert held.n == 4
+    assert sorted(held.weights().tolist()) == sorted(inside.weights().tolist())
