@@ -60,6 +60,8 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
         self.classes_ = classes
         self.coef_ = fitted.weights
         self.intercept_ = fitted.intercepts
+        self.coef_noise_ = fitted.weight_noise
+        self.intercept_noise_ = fitted.intercept_noise
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
         return fitted.margin

@@ -19,6 +19,7 @@ from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
+from tacit.erm.summary import summary_of
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
@@ -32,10 +33,12 @@ _LARGEST_ENTRY = 1e40
 @final
 @dataclass(frozen=True)
 class Fitted:
-    """A coefficient split into weights and intercepts, the ridge and the margin that were used, and the release."""
+    """A coefficient and the noise in it, split into weights and intercepts, and how it came about."""
 
     weights: Floats
     intercepts: Floats
+    weight_noise: Floats
+    intercept_noise: Floats
     alpha: float
     margin: float
     release: Release[Floats]
@@ -89,6 +92,10 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         data = validated(self, rows_of(self, X), reset=False)
         return np.asarray(data @ self.coef_.T + self.intercept_)
 
+    def summary(self, most: int = 40) -> str:
+        """Return a table of the coefficients beside the noise in them, the clearest first, and the guarantee."""
+        return summary_of(self, most)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -133,7 +140,8 @@ def fit_linear(
     """Fit a linear model privately; without a budget, fit the same model without privacy."""
     if budget is None:
         refuse_ledger(ledger)
-        return split(rows, *_plain(rows, targets, loss, alpha), loss.margin)
+        plain, used = _plain(rows, targets, loss, alpha)
+        return split(rows, plain, 0.0, used, loss.margin)
     setting = Setting.of(rows, loss)
     mechanism = perturbation_for(perturbation, budget, setting, alpha)
     objective = Objective(rows, targets, loss, mechanism.alpha)
@@ -142,7 +150,7 @@ def fit_linear(
         ridge += f" (raised from {checked_alpha(alpha):g}, which the guarantee needs)"
     public = (*setting.public, ridge, *assumed.values())
     found = release(mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public)
-    return split(rows, found, mechanism.alpha, mechanism.loss.margin)
+    return split(rows, found, mechanism.coefficient_noise(objective), mechanism.alpha, mechanism.loss.margin)
 
 
 def _plain(
@@ -155,9 +163,11 @@ def _plain(
     return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge
 
 
-def split(rows: Rows, found: Release[Floats], alpha: float, margin: float = 0.0) -> Fitted:
-    """Take a coefficient apart into weights and intercepts."""
+def split(rows: Rows, found: Release[Floats], noise: Floats | float, alpha: float, margin: float = 0.0) -> Fitted:
+    """Take a coefficient, and the noise in it, apart into weights and intercepts."""
     stacked = np.atleast_2d(found.value)
+    noises = np.broadcast_to(np.atleast_2d(noise), stacked.shape).copy()
     if rows.constant is None:
-        return Fitted(stacked, np.zeros(len(stacked)), alpha, margin, found)
-    return Fitted(stacked[:, :-1].copy(), stacked[:, -1] * rows.constant, alpha, margin, found)
+        return Fitted(stacked, np.zeros(len(stacked)), noises, np.zeros(len(stacked)), alpha, margin, found)
+    intercepts, intercept_noise = stacked[:, -1] * rows.constant, noises[:, -1] * rows.constant
+    return Fitted(stacked[:, :-1].copy(), intercepts, noises[:, :-1].copy(), intercept_noise, alpha, margin, found)

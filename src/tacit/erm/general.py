@@ -65,6 +65,8 @@ class PrivateERM(LinearEstimator):
             self.classes_ = classes
         self.coef_ = fitted.weights[0]
         self.intercept_ = float(fitted.intercepts[0])
+        self.coef_noise_ = fitted.weight_noise[0]
+        self.intercept_noise_ = float(fitted.intercept_noise[0])
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
 

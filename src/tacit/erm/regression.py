@@ -68,6 +68,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         fitted = self._fitted(rows, np.clip((values - middle) / reach, -1.0, 1.0), budget)
         self.coef_ = fitted.weights[0] * reach
         self.intercept_ = float(fitted.intercepts[0] * reach + middle)
+        self.coef_noise_ = fitted.weight_noise[0] * reach
+        self.intercept_noise_ = float(fitted.intercept_noise[0] * reach)
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
 
@@ -98,7 +100,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
             random_state=self.random_state,
             public=(*mechanism.public, assumed),
         )
-        return split(rows, found.map(lambda noisy: noisy.solve(alpha * rows.count)), alpha)
+        coefficient, noise = found.value.solve(alpha * rows.count)
+        return split(rows, found.map(lambda _: coefficient), noise, alpha)
 
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""

@@ -51,6 +51,16 @@ class LinearNoise:
         """The standard deviation of one coordinate of b."""
         return self.scale * (1.0 if self.gaussian else math.sqrt(self.size + 1))
 
+    @property
+    def spread(self) -> float:
+        """Bound the standard deviation of f(b) for every f that moves by at most the distance that b moves (noise.md).
+
+        The bound of a single coordinate, when there is one only, is for an f that rises or falls throughout.
+        """
+        if self.gaussian or self.size == 1:
+            return self.typical * _UP
+        return self.typical * math.sqrt(self.size / (self.size - 1)) * _UP
+
 
 def pure_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNoise:
     """Calibrate spherical Laplace noise to an epsilon.

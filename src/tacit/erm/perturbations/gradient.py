@@ -89,6 +89,10 @@ class GradientPerturbation(Perturbation):
                 total = total + here / late if number >= self.steps - late else total
         return total
 
+    def coefficient_noise(self, value: Objective) -> float:
+        """Not a number: no bound is proved for accelerated steps."""
+        return math.nan
+
     def _noisy(self, gradient: Floats, point: Floats, source: Source) -> Floats:
         grid, units = self.multipliers.law(self.sensitivity(float(np.linalg.norm(point)) * (1 + 1e-12)), gradient.size)
         drawn = noise.gaussian(source, units, gradient.size).reshape(gradient.shape)

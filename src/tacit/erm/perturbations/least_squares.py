@@ -25,21 +25,31 @@ _LARGEST_DIMENSION = 20_000
 @final
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Noisy X'X and X'y, and how far off X'X typically is in operator norm."""
+    """Noisy X'X and X'y, and the standard deviations of their noise: of X'X's diagonal, and of X'y."""
 
     gram: Floats
     moment: Floats
-    error: float
+    gram_noise: float
+    moment_noise: float
 
-    def solve(self, ridge: float) -> Floats:
-        """Return the coefficient of the noisy problem.
+    @property
+    def error(self) -> float:
+        """How far off X'X typically is in operator norm."""
+        return self.gram_noise * math.sqrt(2 * len(self.gram))
+
+    def solve(self, ridge: float) -> tuple[Floats, Floats]:
+        """Return the coefficient of the noisy problem, and the standard deviation of the noise in each.
 
         The ridge is raised until the smallest noisy eigenvalue is at least the typical error: below that,
         the noise would decide. It is chosen from noisy numbers, so it costs nothing.
         """
         values, vectors = np.linalg.eigh(self.gram)
         ridge = max(ridge, self.error - float(values[0]))
-        return np.asarray(vectors @ ((vectors.T @ self.moment) / (values + ridge)))
+        inverse = (vectors / (values + ridge)) @ vectors.T
+        coefficient = inverse @ self.moment
+        level = self.moment_noise**2 + self.gram_noise**2 / 2 * float(coefficient @ coefficient)
+        along = self.gram_noise / math.sqrt(2) * (inverse @ coefficient)
+        return coefficient, np.sqrt(level * np.square(inverse).sum(axis=1) + np.square(along))
 
 
 @final
@@ -109,8 +119,8 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
         gram = np.zeros((self.dimension, self.dimension))
         gram[upper] = noisy[: weight.size] / weight * self.norm**2
         gram = gram + np.triu(gram, 1).T
-        error = self.law.standard_deviation * self.norm**2 * math.sqrt(2 * self.dimension)
-        return Statistics(gram, noisy[weight.size :] * self.norm, error)
+        deviation = self.law.standard_deviation
+        return Statistics(gram, noisy[weight.size :] * self.norm, deviation * self.norm**2, deviation * self.norm)
 
 
 def _joint_sums(rows: Rows, targets: Floats) -> Floats:

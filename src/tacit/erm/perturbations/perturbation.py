@@ -29,6 +29,7 @@ from tacit.noise import Source
 from tacit.numerics.arrays import Floats
 
 _ROUNDING = 2.0**-48
+_OUTWARD = 1 + 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class Perturbation(Mechanism[Objective, Floats]):
     def alpha(self) -> float:
         """The ridge that the guarantee needs: the one asked for, or more."""
         return self.asked
+
+    @abstractmethod
+    def coefficient_noise(self, value: Objective) -> float:
+        """Bound the standard deviation of the noise in each coefficient, from public quantities alone (noise.md)."""
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -92,6 +97,10 @@ class OutputPerturbation(Perturbation):
     def prediction_noise(self) -> float:
         """The noise in a score of a row of full norm."""
         return self.setting.norm * self._law(0.0).standard_deviation
+
+    def coefficient_noise(self, value: Objective) -> float:
+        """The noise that is added, which does not depend on the solution."""
+        return self._plan(value)[1].standard_deviation * _free_share(self.setting) * _OUTWARD
 
     def check(self, value: Objective) -> Objective:
         """Return the objective if it is the one calibrated for, and can be solved well enough."""
@@ -168,6 +177,12 @@ class ObjectivePerturbation(Perturbation):
         solution = solve(value.with_linear(from_free(drawn, self.setting)), tolerance)
         return np.asarray(law.randomise(solution.coefficient, source))
 
+    def coefficient_noise(self, value: Objective) -> float:
+        """The spread of b over n alpha, which the curvature of the loss can only lessen, and what covers the solver."""
+        _, law = self._plan(value)
+        direct = self.linear_noise.spread * _free_share(self.setting) / self.setting.count / self.alpha
+        return math.hypot(direct + law.sensitivity / 2, law.standard_deviation) * _OUTWARD
+
     def check(self, value: Objective) -> Objective:
         """Return the objective if it is the one calibrated for, and can be solved well enough."""
         checked = self.setting.check(value, self.alpha)
@@ -202,6 +217,11 @@ def from_free(coordinates: Floats, setting: Setting) -> Floats:
     if not setting.is_joint:
         return np.asarray(coordinates)
     return np.asarray(_basis(setting.loss.outputs) @ coordinates.reshape(-1, setting.dimension))
+
+
+def _free_share(setting: Setting) -> float:
+    """The norm of a row of the basis: how much of the noise in free coordinates one coefficient has."""
+    return math.sqrt(1 - 1 / setting.loss.outputs) if setting.is_joint else 1.0
 
 
 def _basis(classes: int) -> Floats:
