@@ -83,7 +83,8 @@ def test_a_fit_charges_its_budget_once_and_keeps_the_entry(
     assert model.release_.private
     assert "replace-one" in model.release_.guarantee
     assert {name for name in vars(model) if name.endswith("_")} == {
-        "coef_", "intercept_", "alpha_", "release_", "classes_", "n_features_in_", "margin_",
+        "coef_", "intercept_", "coef_noise_", "intercept_noise_", "alpha_", "release_", "classes_", "n_features_in_",
+            "margin_",
     }  # fmt: skip
 
 
