@@ -16,6 +16,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from decimal import Context, Decimal
+from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias, final
 
@@ -42,6 +43,7 @@ _DIGITS = Context(prec=60)
 _INVERSE_E = np.uint64(int(_DIGITS.divide(Decimal(2**64), _DIGITS.exp(Decimal(1)))))
 _HALF_WORD = 2.0**-52
 _BLOCK = 2**14
+_TOSSES = 2**12
 
 
 class Source(ABC):
@@ -172,6 +174,38 @@ def spherical_error(dimension: int) -> float:
 def gumbel(source: Source, size: int) -> Floats:
     """Draw standard Gumbel numbers, right to a few units in the last place of exp(-number) in both tails."""
     return -np.log(_exponential(source.generator(), size))
+
+
+def choice(source: Source, size: int) -> int:
+    """Draw one of 0, ..., size - 1, each as likely."""
+    return int(source.generator().integers(size))
+
+
+def logarithmic(source: Source, stop: Fraction) -> int:
+    """Draw k = 1, 2, ... with probability proportional to (1 - stop)^k / k, exactly and however large it may be.
+
+    A number of tosses until one says stop has probability proportional to (1 - stop)^k; it is kept with chance 1/k.
+    """
+    generator = source.generator()
+    while True:
+        tosses = _until(generator, stop)
+        if generator.integers(tosses) == 0:
+            return tosses
+
+
+def within(source: Source) -> int | None:
+    """Return the seed of a rehearsal within a rehearsal; None, which is no seed, for private noise."""
+    return None if source.private else int(source.generator().integers(2**31))
+
+
+def _until(generator: np.random.Generator, stop: Fraction) -> int:
+    """Count tosses of this chance up to the first success, which is counted too."""
+    before, some = 0, min(_TOSSES, 8 + stop.denominator // stop.numerator)
+    while True:
+        won = np.flatnonzero(generator.integers(stop.denominator, size=some) < stop.numerator)
+        if won.size:
+            return before + int(won[0]) + 1
+        before += some
 
 
 def _fill(size: int, draw: Callable[[int], Integers]) -> Integers:

@@ -4,6 +4,7 @@ from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import AdditiveNoise, Mechanism
+from tacit.mechanisms.repetition import Repetition
 from tacit.mechanisms.sparse_vector import SparseVector
 from tacit.mechanisms.spherical import SphericalLaplace
 
@@ -13,6 +14,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Mechanism",
+    "Repetition",
     "SparseVector",
     "SphericalLaplace",
 ]
