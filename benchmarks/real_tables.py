@@ -184,7 +184,9 @@ def _a9a() -> Cells:
     from sklearn.datasets import load_svmlight_file
 
     parts = [
-        load_svmlight_file(io.BytesIO(lzma.decompress(datasets._found(f"libsvm/{name}.xz").read_bytes())), 123)
+        load_svmlight_file(
+            io.BytesIO(lzma.decompress(datasets._found(f"libsvm/{name}.xz").read_bytes())), n_features=123
+        )
         for name in ("a9a", "a9a.t")
     ]
     rows = np.vstack([part[0].toarray() for part in parts]).astype(np.int64)

@@ -25,7 +25,7 @@ _ARRAY_KINDS: Mapping[str, StoredKind] = {
     "b": "truth", "i": "whole", "u": "whole", "f": "real", "U": "text", "T": "text", "M": "moment", "O": "cells",
 }  # fmt: skip
 _KINDS: Mapping[str, StoredKind] = {
-    "Boolean": "truth", "String": "text", "Decimal": "decimal", "Categorical": "cells", "Enum": "cells",
+    "Boolean": "truth", "Decimal": "decimal", "Categorical": "cells", "Enum": "cells",
     "Object": "cells", "Unknown": "cells",
 }  # fmt: skip
 _WIDE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
@@ -143,7 +143,21 @@ def _from_series(series: Any) -> tuple[AnyArray, Stored]:
         return (_cells(series.to_numpy()) if plain else _listed(series)), Stored("whole", name)
     if name == "Date" or name.startswith("Datetime"):
         return _moments(series), Stored("day" if name == "Date" else "moment", name)
+    if name == "String":
+        return _texts(series), Stored("text", name)
     return _listed(series), Stored(_KINDS.get(name.split("(")[0], "other"), name)
+
+
+def _texts(series: Any) -> AnyArray:
+    """Read a column of texts, each different one once where the column can be had in Arrow's form."""
+    try:
+        column = series.to_arrow()
+        whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        coded = whole.dictionary_encode()
+        names = objects([*coded.dictionary.to_pylist(), None])
+        return np.asarray(names[coded.indices.fill_null(-1).to_numpy()])
+    except Exception:
+        return _listed(series)
 
 
 def _moments(series: Any) -> AnyArray:

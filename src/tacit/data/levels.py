@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from tacit.data.columns import Column, State
-from tacit.data.values import AnyArray, IntArray, text, texts
+from tacit.data.values import AnyArray, IntArray, each, text
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -52,11 +52,14 @@ class Levelled(Column):
     def clean(self, values: AnyArray) -> tuple[IntArray, State]:
         """Return the index of each value's level, -1 only when no level stands in for unknown values."""
         known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
-        cells = texts(values)
-        found = np.fromiter((-1 if cell is None else known.get(cell, -1) for cell in cells), np.intp, len(cells))
-        gone = np.fromiter((not cell for cell in cells), np.bool_, len(cells))
-        state = np.where(found >= 0, 0, np.where(gone, 1, 2)).astype(np.int8)
-        return np.where(found < 0, self.unknown, found), state
+
+        def place(cell: object) -> int:
+            """Return the index of a level; -1 for what is missing, -2 for anything else."""
+            name = text(cell)
+            return known.get(name, -2) if name else -1
+
+        found = np.fromiter(each(values, place), np.intp, len(values))
+        return np.where(found < 0, self.unknown, found), np.maximum(-found, 0).clip(0, 2).astype(np.int8)
 
     def code(self, cleaned: AnyArray) -> Floats:
         """Return the code of each level, the origin for an unknown one."""

@@ -10,10 +10,10 @@ import datetime
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from tacit.numerics.arrays import Floats
 
 IntArray = npt.NDArray[np.intp]
 AnyArray = npt.NDArray[Any]
+Read = TypeVar("Read")
 
 BLANKS = " \t\n\r\f\v"
 """What is taken off both ends of a text before it is compared or read."""
@@ -55,13 +56,15 @@ def numbers(values: AnyArray, *, texts: bool = True) -> Floats:
     if values.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
             return np.asarray(values, dtype=np.float64)
-    found = (_number(cell, texts) for cell in _cells(values))
-    return np.fromiter(found, dtype=np.float64, count=len(values))
+    return np.fromiter(each(values, lambda cell: _number(cell, texts)), dtype=np.float64, count=len(values))
 
 
-def texts(values: AnyArray) -> list[str | None]:
-    """Read every cell as a text without blanks at its ends: None when it is missing or has no text."""
-    return [text(cell) for cell in _cells(values)]
+def each(values: AnyArray, read: Callable[[object], Read]) -> Iterator[Read]:
+    """Read every cell by itself; a text that occurs again is not read again."""
+    cells = _cells(values)
+    # Only what is exactly a text is looked up: 1, True and 1.0 are equal, and subclasses say what they like.
+    known = {cell: read(cell) for cell in {cell for cell in cells if type(cell) is str}}
+    return (known[cell] if type(cell) is str else read(cell) for cell in cells)
 
 
 def text(value: object) -> str | None:
@@ -91,7 +94,7 @@ def moments(values: AnyArray) -> npt.NDArray[np.int64]:
     """
     if values.dtype.kind == "M":
         return _from_datetimes(values)
-    return np.fromiter(map(_moment, _cells(values)), dtype=np.int64, count=len(values))
+    return np.fromiter(each(values, _moment), dtype=np.int64, count=len(values))
 
 
 def keys(values: AnyArray) -> npt.NDArray[np.int64]:
@@ -104,7 +107,7 @@ def keys(values: AnyArray) -> npt.NDArray[np.int64]:
         return values.astype(np.int64) % KEYS
     if values.dtype.kind == "u":
         return (values.astype(np.uint64) % np.uint64(KEYS)).astype(np.int64)
-    return np.fromiter(map(_key, _cells(values)), dtype=np.int64, count=len(values))
+    return np.fromiter(each(values, _key), dtype=np.int64, count=len(values))
 
 
 def objects(cells: Sequence[object]) -> AnyArray:
