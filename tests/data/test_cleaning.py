@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.data import Category, Column, Flag, Key, Moment, Number, Ordinal
-from tacit.data.values import MISSING_KEY
+from tacit.data.frames import read_columns
+from tacit.data.values import MISSING_KEY, each, text
 
 COLUMNS: list[Column] = [
     Number(-5, 5), Number(0, 1e100, missing=0), Number(-1e-100, 3, log=True), Category(["a", "1", "nan", "true"]),
@@ -135,9 +136,9 @@ def test_one_cell_never_changes_how_another_is_read(
     replaced = [*values[:place], other, *values[place + 1 :]]
     with np.errstate(all="raise"):
         again = bits(column, cells(*replaced))
-    for each in range(len(values)):
-        alone = bits(column, cells(values[each]))
-        assert (together[0][each], together[1][each]) == (alone[0][0], alone[1][0])
+    for place in range(len(values)):
+        alone = bits(column, cells(values[place]))
+        assert (together[0][place], together[1][place]) == (alone[0][0], alone[1][0])
         if each != place:
             assert (together[0][each], together[1][each]) == (again[0][each], again[1][each])
 
@@ -156,3 +157,50 @@ def test_moments_of_every_unit_read_as_floors_of_microseconds(unit: str) -> None
     column = Moment("0001-01-01", "9999-12-31")
     assert bits(column, typed) == bits(column, cells(*typed))
     assert column.clean(typed)[1][-1] == 1
+
+
+def test_reading_a_text_once_gives_what_reading_every_cell_gives() -> None:
+    """Repeated texts, and what is equal to one another but no plain text, are read as if each stood alone."""
+
+    class Loud(str):
+        __slots__ = ()
+
+        def strip(self, *_: object) -> str:
+            raise RuntimeError("a subclass was asked")
+
+    cells = [
+        "1",
+        1,
+        True,
+        1.0,
+        "true",
+        Loud("1"),
+        None,
+        "1",
+        " 1 ",
+        "x",
+        float("nan"),
+        b"1",
+        np.str_("1"),
+        np.int8(1),
+    ] * 3
+    column = np.fromiter(cells, dtype=object, count=len(cells))
+    assert list(each(column, text)) == [text(cell) for cell in cells]
+    kind = Category(["1", "true"])
+    alone = [kind.clean(np.fromiter([cell], dtype=object, count=1)) for cell in cells]
+    places, states = kind.clean(column)
+    assert places.tolist() == [int(place[0]) for place, _ in alone]
+    assert states.tolist() == [int(state[0]) for _, state in alone]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_texts_of_a_frame_read_the_same_as_those_of_a_list(library: str) -> None:
+    """A column of texts in Arrow's form has the cells that the list had, missing ones and blanks included."""
+    cells = ["a", None, " a", "", "b", "a", "é😀", None]
+    maker = {
+        "pandas": lambda: __import__("pandas").DataFrame({"x": __import__("pandas").array(cells, dtype="str")}),
+        "polars": lambda: __import__("polars").DataFrame({"x": cells}),
+        "pyarrow": lambda: __import__("pyarrow").table({"x": cells}),
+    }[library]
+    found = read_columns(maker(), ["x"], [])[0]
+    assert [text(cell) for cell in found] == [text(cell) for cell in cells]
