@@ -97,7 +97,7 @@ def cells(*values: object) -> np.ndarray:
 def bits(column: Column, values: np.ndarray) -> tuple[list[bytes], list[int]]:
     """Return the bits of every cleaned cell, and how it fared."""
     cleaned, state = column.clean(values)
-    return [np.asarray(each).tobytes() for each in cleaned], state.tolist()
+    return [np.asarray(cell).tobytes() for cell in cleaned], state.tolist()
 
 
 def in_range(column: Column, value: Any) -> bool:
@@ -136,11 +136,11 @@ def test_one_cell_never_changes_how_another_is_read(
     replaced = [*values[:place], other, *values[place + 1 :]]
     with np.errstate(all="raise"):
         again = bits(column, cells(*replaced))
-    for place in range(len(values)):
-        alone = bits(column, cells(values[place]))
-        assert (together[0][place], together[1][place]) == (alone[0][0], alone[1][0])
-        if each != place:
-            assert (together[0][each], together[1][each]) == (again[0][each], again[1][each])
+    for at in range(len(values)):
+        alone = bits(column, cells(values[at]))
+        assert (together[0][at], together[1][at]) == (alone[0][0], alone[1][0])
+        if at != place:
+            assert (together[0][at], together[1][at]) == (again[0][at], again[1][at])
 
 
 def test_objects_count_as_the_plain_ones_that_they_hold() -> None:
