@@ -7,8 +7,8 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS = (
-    {"errors"},
-    {"checks"},
+    {"errors", "version"},
+    {"checks", "files"},
     {"numerics"},
     {"budget"},
     {"noise", "accounting"},
@@ -19,6 +19,7 @@ LAYERS = (
     {"erm"},
     {"kernels", "queries", "statistics"},
     {"model_selection", "evaluation"},
+    {"models"},
     {"audit"},
     {""},
     {"service", "cli"},

@@ -9,8 +9,10 @@ Importing the package loads none of it: a name, or a room such as `tacit.statist
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tacit.version import VERSION
+
 if TYPE_CHECKING:
-    from tacit import accounting, audit, data, errors, evaluation, kernels, mechanisms, queries, statistics
+    from tacit import accounting, audit, data, errors, evaluation, kernels, mechanisms, models, queries, statistics
     from tacit.accounting.ledger import Ledger
     from tacit.budget import Budget
     from tacit.data.encoder import PublicEncoder
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tacit.kernels.classification import PrivateKernelClassifier
     from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
     from tacit.kernels.regression import PrivateKernelRegressor
+    from tacit.models.file import load, save
     from tacit.queries.learners.conjunction import ConjunctionClassifier
     from tacit.queries.oracle.oracle import StatisticalOracle
     from tacit.releases import Release, release
@@ -53,14 +56,18 @@ __all__ = [
     "errors",
     "evaluation",
     "kernels",
+    "load",
     "mechanisms",
+    "models",
     "public_data",
     "queries",
     "release",
+    "save",
     "statistics",
 ]
 
-__version__ = "0.1.0"
+
+__version__ = VERSION
 
 _HOMES = {
     "Budget": "budget",
@@ -81,7 +88,9 @@ _HOMES = {
     "StatisticalOracle": "queries.oracle.oracle",
     "StatisticalQuery": "sums.query",
     "public_data": "estimators.exact_scores",
+    "load": "models.file",
     "release": "releases",
+    "save": "models.file",
 }
 
 

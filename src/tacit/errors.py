@@ -5,6 +5,8 @@
     ├── UnsupportedEvent (also TypeError)       an event that no accountant here can price soundly
     ├── BudgetExceeded                          a spend does not fit into what is left
     ├── QueryFailed                             an engine failed after the charge; nothing was answered
+    ├── ModelFileError (also ValueError)        a model that no file can hold, or a file that holds no model
+    ├── FileNotWritten (also OSError)           a file could not be written; what was there before is unharmed
     └── LedgerError
         ├── LedgerMissing                       no ledger at that address
         ├── LedgerExists                        an account of that name is already there
@@ -48,6 +50,14 @@ class BudgetExceeded(TacitError):
 
 class QueryFailed(TacitError):
     """An engine failed after the charge; nothing was answered, and why is not told, as it may depend on records."""
+
+
+class ModelFileError(TacitError, ValueError):
+    """A file holds no model that can be read, or a model holds what no file may (records, code)."""
+
+
+class FileNotWritten(TacitError, OSError):
+    """A file could not be written; whatever had its name before is as it was."""
 
 
 class LedgerError(TacitError):

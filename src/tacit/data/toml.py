@@ -47,7 +47,7 @@ def parse(document: str) -> tuple[dict[str, Column], str | None]:
             "a schema in TOML holds one table [columns.NAME] per column and at most target = NAME besides, "
             f"got the keys {sorted(declared)!r}."
         )
-    return {name: _column(name, entry) for name, entry in columns.items()}, target
+    return {name: declared_column(name, entry) for name, entry in columns.items()}, target
 
 
 def render(columns: Mapping[str, Column], target: str | None) -> str:
@@ -56,8 +56,8 @@ def render(columns: Mapping[str, Column], target: str | None) -> str:
     return "\n".join(head + [_table(name, column) for name, column in columns.items()])
 
 
-def _column(name: str, entry: object) -> Column:
-    """Build one column from its table."""
+def declared_column(name: str, entry: object) -> Column:
+    """Build one column from its table, which is refused if it declares none."""
     if not isinstance(entry, dict) or entry.get("kind") not in list(KINDS):
         raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(KINDS)!r}, got {entry!r}.")
     kind = KINDS[entry["kind"]]
@@ -75,15 +75,21 @@ def _column(name: str, entry: object) -> Column:
         raise InvalidParameter(f"column {name!r}: {error}") from None
 
 
-def _table(name: str, column: Column) -> str:
-    """Write one column; what has its default value is left out."""
+def entry_of(column: Column) -> dict[str, object]:
+    """Return the table of one column; what has its default value is left out."""
     kind = next(key for key, each in KINDS.items() if each is type(column))
-    lines = [f"[columns.{key_of(name)}]", f"kind = {_value(kind)}"]
-    for field in dataclasses.fields(column):  # type: ignore[arg-type]
-        value = getattr(column, field.name)
-        if value != field.default:
-            lines.append(f"{field.name} = {_value(value)}")
-    return "\n".join(lines) + "\n"
+    fields = dataclasses.fields(column)  # type: ignore[arg-type]
+    declared = {field.name: getattr(column, field.name) for field in fields}
+    return {
+        "kind": kind,
+        **{field.name: declared[field.name] for field in fields if declared[field.name] != field.default},
+    }
+
+
+def _table(name: str, column: Column) -> str:
+    """Write one column."""
+    lines = [f"{key} = {_value(value)}" for key, value in entry_of(column).items()]
+    return "\n".join([f"[columns.{key_of(name)}]", *lines]) + "\n"
 
 
 def key_of(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self, cast, final
+from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
+from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Saved
 from tacit.numerics.arrays import Floats
 
 MARGIN = 3.0
@@ -38,6 +39,10 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     classes: ArrayLike | None = None
     ledger: Ledger | None = None
     random_state: object = None
+
+    saved: ClassVar[Saved] = Saved(
+        {**FITTED, "classes_": LABELS, "coef_": Numbers("scores", "features"), "intercept_": Numbers("scores")}
+    )
 
     @abstractmethod
     def _learn(self, X: Any, y: Any) -> None:
@@ -94,6 +99,8 @@ class PrivateLogisticRegression(_LinearClassifier):
     ledger : the account to charge, before anything is released.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     """
+
+    saved = _LinearClassifier.saved.and_also(margin_=Number(0, 100))
 
     def _learn(self, X: Any, y: Any) -> None:
         margin = 0.0 if self.epsilon == np.inf else MARGIN

@@ -1,7 +1,7 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Self, cast, final
+from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,10 @@ from tacit.erm.losses.tabulated import Tabulated
 from tacit.erm.perturbations.defaults import Kind
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
+from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Optional, Saved, choice
 from tacit.numerics.arrays import Floats
+
+_LOSSES = {"logistic": Logistic, "huber-hinge": HuberHinge, "hinge": Hinge, "huber-regression": HuberRegression}
 
 
 @final
@@ -44,6 +47,11 @@ class PrivateERM(LinearEstimator):
     classes: ArrayLike | None = None
     ledger: Ledger | None = None
     random_state: object = None
+
+    saved: ClassVar[Saved] = Saved(
+        {**FITTED, "classes_": Optional(LABELS), "coef_": Numbers("features"), "intercept_": Number()},
+        {"loss": choice("a loss of your own, which is code", _LOSSES)},
+    )
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -85,6 +93,6 @@ class PrivateERM(LinearEstimator):
 def _usable(loss: object) -> PointwiseLoss:
     """Return a loss of the library's own anew from its parameters; a table of any other that keeps its declarations."""
     check_loss(loss)  # type: ignore[arg-type]
-    if type(loss) in (Logistic, HuberHinge, Hinge, HuberRegression):
+    if type(loss) in _LOSSES.values():
         return replace(loss)  # type: ignore[type-var,return-value]
     return Tabulated.of(loss)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self, cast, final
+from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import ExactR2
+from tacit.estimators.saving import FITTED, Number, Numbers, Saved
 from tacit.numerics.arrays import Floats
 from tacit.releases import release
 
@@ -55,6 +56,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     fit_intercept: bool = True
     ledger: Ledger | None = None
     random_state: object = None
+
+    saved: ClassVar[Saved] = Saved({**FITTED, "coef_": Numbers("features"), "intercept_": Number()})
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -13,6 +13,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
+from tacit.estimators.saving import LABELS, Number
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records
 from tacit.kernels.released.model import METHODS
@@ -53,6 +54,7 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
     classes: ArrayLike | None = None
 
     task = "classification"
+    saved = KernelEstimator.saved.and_also(classes_=LABELS, margin_=Number(0, 100))
 
     def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)

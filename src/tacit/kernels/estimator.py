@@ -18,6 +18,7 @@ from tacit.estimators.classes import check_told
 from tacit.estimators.encoded import learn, rows_of
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
+from tacit.estimators.saving import FITTED, Saved
 from tacit.estimators.tables import validated
 from tacit.kernels.fit.reading import Alpha, loss_and_alpha, public_facts
 from tacit.kernels.kernel.custom import check_proven
@@ -28,6 +29,7 @@ from tacit.kernels.maps.fourier import FourierFeatures
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given, listed
 from tacit.kernels.released.model import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
 from tacit.kernels.released.non_interactive import lattice
+from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, MODEL
 from tacit.numerics.arrays import Floats
 
 
@@ -48,6 +50,10 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     alpha: Alpha = "auto"
     ledger: Ledger | None = None
     random_state: object = None
+
+    saved: ClassVar[Saved] = Saved(
+        {**FITTED, "domain_": DOMAIN, "model_": MODEL}, {"kernel": KERNEL, "landmarks": LANDMARKS}
+    )
 
     task: ClassVar[Literal["classification", "regression"]]
 

@@ -1,6 +1,6 @@
 """Private kernel regression with scikit-learn manners, over public landmarks."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -9,6 +9,7 @@ from tacit.erm.losses.standard import HuberRegression
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.saving import Number
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
 from tacit.kernels.released.model import METHODS
@@ -33,6 +34,7 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
     loss: Literal["absolute", "squared"] = "absolute"
 
     task = "regression"
+    saved = replace(KernelEstimator.saved.and_also(middle_=Number(), scale_=Number()), sizes={"scores": 1})
 
     def _learn(self, X: Any, y: Any) -> None:
         budget = needed_budget(self.epsilon, self.delta)
@@ -45,12 +47,10 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
         targets = read_targets(values, None, self.target_range, regression=True)
         loss = HuberRegression(1.0, 1.0)
         found = self._release(domain, X, records, targets.values, loss, budget, targets.assumed)
-        self._range = targets.middle, targets.scale
+        self.middle_, self.scale_ = targets.middle, targets.scale
         self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""
-        scores = self._scores(X).ravel()
-        middle, scale = self._range
-        return scores * scale + middle
+        return self._scores(X).ravel() * self.scale_ + self.middle_

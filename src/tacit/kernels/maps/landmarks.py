@@ -149,7 +149,8 @@ def landmarks_given(landmarks: Any, records: Any, domain: Domain) -> Any:
     entries = points.data if issparse(points) else points
     if not np.all(np.isfinite(entries)):
         raise InvalidParameter("landmarks must be finite numbers.")
-    return points.astype(np.float64)
+    # In one order of memory: products of other orders may round differently.
+    return points.astype(np.float64) if issparse(points) else points.astype(np.float64, order="C")
 
 
 def listed(records: Any) -> list[Any]:

@@ -1,0 +1,51 @@
+"""What of a fitted estimator goes into a model file: every estimator declares it, one line for each attribute.
+
+    class PrivateLogisticRegression(...):
+        saved: ClassVar = Saved(fitted={"coef_": Numbers("scores", "features"), "margin_": Number(0, 100), ...})
+
+A `Field` writes a value as plain JSON and arrays, and reads it back from what a stranger may have written: it builds
+nothing but what it was declared for. A new fitted attribute is one more line; without one saving a model refuses.
+"""
+
+from tacit.estimators.saving.declared import ENCODER, FITTED, LABELS, RELEASE, SCHEMA
+from tacit.estimators.saving.fields import (
+    Either,
+    Field,
+    Listed,
+    Number,
+    Numbers,
+    Optional,
+    Plain,
+    Saved,
+    Struct,
+    Text,
+    Truth,
+    Whole,
+    choice,
+    read_fields,
+)
+from tacit.estimators.saving.packing import Reading, Writing
+
+__all__ = [
+    "ENCODER",
+    "FITTED",
+    "LABELS",
+    "RELEASE",
+    "SCHEMA",
+    "Either",
+    "Field",
+    "Listed",
+    "Number",
+    "Numbers",
+    "Optional",
+    "Plain",
+    "Reading",
+    "Saved",
+    "Struct",
+    "Text",
+    "Truth",
+    "Whole",
+    "Writing",
+    "choice",
+    "read_fields",
+]

@@ -1,0 +1,238 @@
+"""Fields of what tacit's estimators have in common: classes, schemas, encoders, releases."""
+
+import json
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from tacit.accounting.events import event_from_json, event_to_json
+from tacit.accounting.history import Entry, Partition
+from tacit.budget import Budget
+from tacit.data.encoder import PublicEncoder
+from tacit.data.schema import Schema
+from tacit.data.toml import declared_column, entry_of
+from tacit.errors import InvalidParameter, ModelFileError
+from tacit.estimators.saving.fields import (
+    Field,
+    Listed,
+    Number,
+    Numbers,
+    Optional,
+    Plain,
+    Struct,
+    Text,
+    Truth,
+    Whole,
+    exact,
+)
+from tacit.estimators.saving.packing import Reading, Writing
+from tacit.releases import Release
+
+_NUMBER_TYPES = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float32", "float64")
+
+
+@final
+class _Labels(Field):
+    """The classes of a classifier, in the type that they have as an array: different texts, or different numbers."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write the type and the labels."""
+        kind = {"U": "text", "O": "objects"}.get(value.dtype.kind, value.dtype.name)
+        if kind not in ("text", "objects", *_NUMBER_TYPES):
+            raise ModelFileError(f"classes of type {value.dtype} cannot be saved. Declare texts or numbers.")
+        return {"type": kind, "labels": [Plain().write(label, writing) for label in value.tolist()]}
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read them; the type's own reading must not change one."""
+        fields = {"type": Text(), "labels": Listed(Plain(), list, axis="classes")}
+        kind, labels = _fields(plain, fields, reading)
+        wanted = str if kind in ("text", "objects") else bool if kind == "bool" else int if "int" in kind else float
+        if kind not in ("text", "objects", *_NUMBER_TYPES) or not all(type(label) is wanted for label in labels):
+            raise ModelFileError("should be labels of one type that can be saved")
+        try:
+            array = np.array(labels, dtype={"text": np.str_, "objects": object}.get(kind, kind))
+        except OverflowError:
+            raise ModelFileError("should be labels that their type can hold") from None
+        if array.tolist() != labels or not 2 <= len(set(labels)) == len(labels):
+            raise ModelFileError("should be at least two different labels")
+        return array
+
+
+@final
+class _Schema(Field):
+    """A schema, column by column as a TOML file declares it."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write the columns in order."""
+        columns = [
+            [name, {key: Plain().write(each, writing) for key, each in entry_of(column).items()}]
+            for name, column in value.columns.items()
+        ]
+        return {"target": value.target, "columns": columns}
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Build the declarations as if a person had written them."""
+        target, listed = _fields(plain, {"target": Optional(Text()), "columns": Listed(_PAIR, list)}, reading)
+        columns = dict(listed)
+        if len(columns) < len(listed):
+            raise ModelFileError("should declare each column once")
+        try:
+            return Schema({name: declared_column(name, entry) for name, entry in columns.items()}, target)
+        except InvalidParameter as error:
+            raise ModelFileError(f"should be a schema: {error}") from None
+
+
+@final
+class _Declaration(Field):
+    """The name of a column and its table."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Never asked for: `_Schema` writes its columns."""
+        raise NotImplementedError
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read a pair."""
+        if not isinstance(plain, list) or len(plain) != 2 or not isinstance(plain[1], dict):
+            raise ModelFileError("should be the name of a column and its table")
+        entry = {Text().read(key, reading): Plain().read(each, reading) for key, each in plain[1].items()}
+        return Text().read(plain[0], reading), entry
+
+
+@final
+class _Encoder(Field):
+    """An encoder: its schema and its parameters."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write the parameters."""
+        given = value.get_params(deep=False)
+        others = {name: Plain().write(each, writing) for name, each in given.items() if name != "schema"}
+        return {"schema": SCHEMA.write(value.schema, writing), "parameters": others}
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Build it, and let it check that it makes as many columns as the model has features."""
+        schema, others = _fields(plain, {"schema": SCHEMA, "parameters": _Keyed()}, reading)
+        known = set(PublicEncoder(schema).get_params(deep=False)) - {"schema"}
+        if others.keys() != known:
+            raise ModelFileError(f"should have the parameters {', '.join(sorted(known))}")
+        try:
+            encoder = PublicEncoder(schema, **others)
+            reading.agree("features", len(encoder.get_feature_names_out()))
+        except InvalidParameter as error:
+            raise ModelFileError(f"should be an encoder: {error}") from None
+        return encoder
+
+
+@final
+class _Keyed(Field):
+    """Plain values by their names."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write each."""
+        return {name: Plain().write(each, writing) for name, each in value.items()}
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read each."""
+        if not isinstance(plain, dict):
+            raise ModelFileError("should be an object")
+        return {Text().read(name, reading): Plain().read(each, reading) for name, each in plain.items()}
+
+
+@final
+class _Event(Field):
+    """What happened, as the ledger writes it."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write the event's own JSON."""
+        return json.loads(event_to_json(value))
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read an event that could be charged."""
+        try:
+            return event_from_json(json.dumps(plain))
+        except (InvalidParameter, ValueError, KeyError, TypeError):
+            raise ModelFileError("should be an event that tacit writes") from None
+
+
+@final
+class _Exact(Field):
+    """An exact fraction."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write it as 7/10."""
+        return str(value)
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read it."""
+        return exact(plain)
+
+
+@final
+class _Answer(Field):
+    """The value of a release, if it is an array; other values are what a model was made of, and are not kept."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Put an array aside."""
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim in (1, 2):
+            return {"axes": value.ndim, "array": Numbers(*_AXES[: value.ndim]).write(value, writing)}
+        return None
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Take the array."""
+        if plain is None:
+            return None
+        axes, place = _fields(plain, {"axes": Whole(1, 2), "array": Plain()}, reading)
+        return Numbers(*_AXES[:axes]).read(place, reading)
+
+
+def _fields(plain: Any, fields: dict[str, Field], reading: Reading) -> list[Any]:
+    """Read an object of some fields in their order."""
+    return list(Struct(dict, fields).read(plain, reading).values())
+
+
+def _amount(exact_epsilon: Fraction, exact_delta: Fraction) -> Budget:
+    return Budget.amount(exact_epsilon, exact_delta)
+
+
+_AXES = ("rows of the answer", "columns of the answer")
+_PAIR = _Declaration()
+_BUDGET = Struct(_amount, {"exact_epsilon": _Exact(), "exact_delta": _Exact()})
+_STEP = Listed(Text())
+_PARTITION = Struct(Partition, {"parts": Listed(Text()), "fixed_by": Text()})
+_ENTRY = Struct(
+    Entry,
+    {
+        "number": Whole(1, 2**62),
+        "time": Text(),
+        "label": Text(),
+        "path": Listed(_STEP),
+        "amount": _BUDGET,
+        "event": Optional(_Event()),
+        "partition": Optional(_PARTITION),
+        "hash": Text(),
+    },
+)
+
+LABELS = _Labels()
+SCHEMA = _Schema()
+ENCODER = _Encoder()
+BUDGET = _BUDGET
+RELEASE = Struct(
+    Release,
+    {
+        "value": _Answer(),
+        "budget": Optional(_BUDGET),
+        "event": Optional(_Event()),
+        "public": Listed(Text()),
+        "private": Truth(),
+        "entry": Optional(_ENTRY),
+    },
+)
+FITTED: dict[str, Field] = {
+    "n_features_in_": Whole(1, 10**9, axis="features"),
+    "feature_names_in_": Optional(Listed(Text(), lambda names: np.array(names, dtype=object), axis="features")),
+    "encoder_": Optional(ENCODER),
+    "release_": RELEASE,
+    "alpha_": Number(0.0),
+}
+"""The fitted attributes that nearly every estimator has."""

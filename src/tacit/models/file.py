@@ -1,0 +1,88 @@
+"""Saving a fitted estimator and loading it again: the same class, the same predictions, bit for bit."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.errors import ModelFileError
+from tacit.estimators.saving import Field, Plain, Reading, Saved, Writing, read_fields
+from tacit.files import write_whole
+from tacit.models.container import pack, unpack
+from tacit.models.kinds import class_of, kind_of
+from tacit.version import VERSION
+
+_PLAIN = Plain()
+_LONGEST_WORDS = 400
+_KEYS = {"tacit", "kind", "parameters", "fitted", "card"}
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Write a fitted model to a file, as a whole or not at all: parameters, what predicts, the release and the card.
+
+    What is written was released, or is public: saving costs nothing. The handle of a ledger is not written (its entry
+    is), nor a `random_state` that is no whole number. A model that holds records or code is refused.
+    """
+    kind, saved = kind_of(model), cast(Saved, type(model).saved)
+    check_is_fitted(model)
+    writing = Writing()
+    document = {
+        "tacit": VERSION,
+        "kind": kind,
+        "parameters": _parameters(model, saved, writing),
+        "fitted": _attributes(model, saved, writing),
+        "card": None,
+    }
+    write_whole(path, pack(document, writing.arrays))
+
+
+def load(path: str | Path) -> Any:
+    """Return the model in a file: an estimator of its own class that predicts the same bits as the one saved.
+
+    Whatever the file holds, no code of it runs, and reading it takes little more memory than the file. A damaged or
+    foreign file is refused with `ModelFileError`.
+    """
+    document, arrays = unpack(path)
+    if document.keys() != _KEYS:
+        raise ModelFileError("this model file is damaged or of another tacit: its document has other parts.")
+    known, reading = class_of(document["kind"]), Reading(arrays)
+    saved = cast(Saved, known.saved)
+    try:
+        model = known(**read_fields(document["parameters"], _parameter_fields(known, saved), reading))
+        attributes = read_fields(document["fitted"], saved.fitted, reading)
+        reading.finish(saved.sizes)
+    except ModelFileError as error:
+        raise ModelFileError(f"this model file is damaged or of another tacit: {_short(error)}.") from None
+    for name, value in attributes.items():
+        if value is not None:
+            setattr(model, name, value)
+    return model
+
+
+def _short(error: ModelFileError) -> str:
+    """Return the words of an error on one line of bounded length: parts of them are a stranger's."""
+    words = "".join(letter if letter.isprintable() else "?" for letter in str(error).rstrip("."))
+    return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}..."
+
+
+def _parameters(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
+    given = model.get_params(deep=False)
+    if type(given.get("random_state")) is not int:
+        given["random_state"] = None
+    return {name: field.write(given[name], writing) for name, field in _parameter_fields(type(model), saved).items()}
+
+
+def _parameter_fields(known: type[Any], saved: Saved) -> Mapping[str, Field]:
+    names = [name for name in known().get_params(deep=False) if name not in saved.forgotten]
+    return {name: saved.parameters.get(name, _PLAIN) for name in names}
+
+
+def _attributes(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
+    names = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    unknown = sorted(names - saved.fitted.keys())
+    if unknown:
+        raise ModelFileError(
+            f"a {type(model).__name__} with {', '.join(unknown)} cannot be saved: no file has a place."
+        )
+    return {name: field.write(getattr(model, name, None), writing) for name, field in saved.fitted.items()}

@@ -1,0 +1,38 @@
+"""The estimators that a model file can hold, by their names there: a closed table, loaded one by one."""
+
+from importlib import import_module
+from typing import Any, cast
+
+from tacit.errors import ModelFileError
+
+_HOMES = {
+    "logistic-regression": ("erm.classification", "PrivateLogisticRegression"),
+    "linear-svc": ("erm.classification", "PrivateLinearSVC"),
+    "linear-regression": ("erm.regression", "PrivateLinearRegression"),
+    "erm": ("erm.general", "PrivateERM"),
+    "kernel-classifier": ("kernels.classification", "PrivateKernelClassifier"),
+    "kernel-regressor": ("kernels.regression", "PrivateKernelRegressor"),
+}
+
+NAMES = tuple(_HOMES)
+
+
+def class_of(kind: object) -> type[Any]:
+    """Return the class of a kind."""
+    if not isinstance(kind, str) or kind not in _HOMES:
+        raise ModelFileError(f"the model in this file is none that tacit knows; it knows {', '.join(NAMES)}.")
+    module, name = _HOMES[kind]
+    return cast("type[Any]", getattr(import_module(f"tacit.{module}"), name))
+
+
+def kind_of(model: object) -> str:
+    """Return the kind of a model, by its exact type: a subclass is code, which a file does not hold."""
+    for kind, (module, name) in _HOMES.items():
+        if (type(model).__module__, type(model).__name__) == (f"tacit.{module}", name) and type(model) is class_of(
+            kind
+        ):
+            return kind
+    raise ModelFileError(
+        f"a {type(model).__name__} cannot be saved: model files hold {', '.join(name for _, name in _HOMES.values())}, "
+        "and neither records nor code."
+    )

@@ -1,0 +1,3 @@
+"""The version of this tacit, for whatever is written and read again."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,231 @@
+"""A model file gives back the estimator that was saved, and nothing that is not in it."""
+
+import dataclasses
+import json
+import os
+import pickle
+import struct
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import tacit
+from support.fitted_models import NAMES as MODELS
+from support.fitted_models import fitted_model, rows
+from tacit import Budget, InteractiveKernelPredictor, Ledger, PrivateERM, PrivateKernelClassifier
+from tacit import PrivateLogisticRegression as Logistic
+from tacit.accounting.history import Entry
+from tacit.data.columns import Column
+from tacit.erm import HuberHinge
+from tacit.errors import FileNotWritten, ModelFileError
+from tacit.estimators.saving import RELEASE, Saved, Struct
+from tacit.estimators.saving.declared import _ENTRY
+from tacit.kernels import RBF, FunctionKernel
+from tacit.models.kinds import NAMES, class_of
+from tacit.releases import Release
+
+EVERY = pytest.mark.parametrize("name", MODELS)
+WAYS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a model may be saved."""
+    return tmp_path / "model.tacit"
+
+
+@EVERY
+def test_a_loaded_model_predicts_the_same_bits(name, path):
+    """Every way to predict gives the same bytes and type, from an estimator of the same class."""
+    model, X = fitted_model(name)
+    tacit.save(model, path)
+    loaded = tacit.load(path)
+    assert type(loaded) is type(model)
+    ways = [way for way in WAYS if hasattr(model, way)]
+    assert "predict" in ways
+    for way in ways:
+        before, after = getattr(model, way)(X), getattr(loaded, way)(X)
+        assert before.dtype == after.dtype
+        assert before.tolist() == after.tolist() if before.dtype == object else before.tobytes() == after.tobytes()
+
+
+@EVERY
+def test_a_loaded_model_is_an_estimator_with_its_parameters_and_attributes(name, path):
+    """Parameters, fitted attributes and the release come back; it can be cloned, pickled, saved and fitted again."""
+    model, X = fitted_model(name)
+    tacit.save(model, path)
+    loaded = tacit.load(path)
+    assert vars(loaded).keys() == vars(model).keys()
+    given, found = model.get_params(deep=False), loaded.get_params(deep=False)
+    for parameter in given.keys() - {"landmarks"}:
+        assert np.array_equal(found[parameter], given[parameter]), parameter
+    assert loaded.release_.guarantee == model.release_.guarantee
+    assert loaded.release_.event == model.release_.event
+    assert loaded.release_.budget == model.release_.budget
+    clone(loaded)
+    assert np.array_equal(pickle.loads(pickle.dumps(loaded)).predict(X), model.predict(X))
+    again = path.with_name("again.tacit")
+    tacit.save(loaded, again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_the_ledgers_entry_is_kept_and_its_handle_is_not(path, tmp_path):
+    """The release says what was charged where; nothing in the file leads to the ledger, and a seed that is no number
+    is left out.
+    """
+    X, number = rows()
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/secret.db", name="clinic", budget=Budget(1))
+    part = ledger.partition("use", ["train", "test"], fixed_by="index")["train"]
+    model = Logistic(0.5, data_norm=1.0, ledger=part).fit(X, number > 0)
+    tacit.save(model, path)
+    loaded = tacit.load(path)
+    assert loaded.release_.entry == model.release_.entry == ledger.entries()[-1]
+    assert loaded.ledger is None
+    assert b"secret.db" not in path.read_bytes()
+    seeded = Logistic(0.5, data_norm=1.0, random_state=np.random.RandomState(0)).fit(X, number > 0)
+    tacit.save(seeded, path)
+    assert tacit.load(path).random_state is None
+    assert not tacit.load(path).release_.private
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_every_attribute_of_every_kind_is_declared(kind):
+    """A fitted attribute without a place in the file makes saving fail, and every kind has a model in these tests."""
+    known = class_of(kind)
+    models = [model for model, _ in map(fitted_model, MODELS) if type(model) is known]
+    assert models
+    assert isinstance(known.saved, Saved)
+    for model in models:
+        assert {name for name in vars(model) if name.endswith("_")} <= known.saved.fitted.keys()
+
+
+def test_records_of_values_are_declared_whole():
+    """`Release` and `Entry` are written with all their fields."""
+    for field, kind in ((RELEASE, Release), (_ENTRY, Entry)):
+        assert isinstance(field, Struct)
+        assert field.fields.keys() == {each.name for each in dataclasses.fields(kind)}
+
+
+def test_an_attribute_that_no_file_has_a_place_for_is_refused(path):
+    """Saving never drops what somebody fitted."""
+    X, number = rows()
+    model = Logistic(0.5, data_norm=1.0).fit(X, number > 0)
+    model.further_ = 1
+    with pytest.raises(ModelFileError, match="further_"):
+        tacit.save(model, path)
+    assert not path.exists()
+
+
+class _Scaled(HuberHinge.__mro__[1]):
+    """A loss of somebody's own, convex and bounded."""
+
+    lipschitz = smoothness = 1.0
+    kind = "margin"
+
+    def value(self, t):
+        return np.logaddexp(0.0, -t)
+
+    def derivative(self, t):
+        return -1 / (1 + np.exp(t))
+
+    def curvature(self, t):
+        return 1 / (2 + np.exp(t) + np.exp(-t))
+
+    def one_sided(self, t):
+        return self.derivative(t), self.derivative(t)
+
+
+def test_code_and_records_are_refused(path):
+    """Subclasses, functions, losses of one's own, secret models, unfitted ones: each is named, and no file is left."""
+    X, number = rows(40)
+    function = FunctionKernel(lambda x, z: float(x @ z), 4.0, vectors=True)
+    secret = InteractiveKernelPredictor(RBF(1.0), epsilon=1.0, delta=1e-6, data_norm=1.0, random_state=0)
+    refused = [
+        PrivateKernelClassifier(function, 1.0, data_norm=2.0, landmarks=X[:5].copy()).fit(X, number > 0),
+        PrivateERM(_Scaled(), 1.0, data_norm=2.0).fit(X, number > 0),
+        secret.fit(X, number > 0),
+        {"coef_": 1},
+    ]
+    for model in refused:
+        with pytest.raises(ModelFileError, match="cannot be saved"):
+            tacit.save(model, path)
+    with pytest.raises(Exception, match="not fitted"):
+        tacit.save(Logistic(1.0), path)
+    assert os.listdir(path.parent) == []
+
+
+def test_the_file_is_as_the_format_says(path):
+    """Magic, version, lengths, numbers and checksum are where container.py says; numbers are little-endian."""
+    X, number = rows()
+    model = Logistic(0.5, data_norm=1.0).fit(X, number > 0)
+    tacit.save(model, path)
+    found = path.read_bytes()
+    magic, version, length = struct.unpack("<8sII", found[:16])
+    assert (magic, version) == (b"\x89TACIT\r\n", 1)
+    document = json.loads(found[16 : 16 + length])
+    assert document["kind"] == "logistic-regression"
+    shapes = [each["shape"] for each in document["arrays"]]
+    assert shapes[document["fitted"]["coef_"]] == [1, 4]
+    start = 16 + length + 8 * sum(int(np.prod(shape)) for shape in shapes[: document["fitted"]["coef_"]])
+    assert found[start : start + 32] == model.coef_.astype("<f8").tobytes()
+    assert len(found) == 16 + length + 8 * sum(int(np.prod(shape)) for shape in shapes) + 32
+    words = json.dumps(document)
+    assert "PrivateLogisticRegression" not in words.replace(json.dumps(document["fitted"]["release_"]), "")
+    assert "numpy" not in words
+    assert "tacit." not in words
+
+
+def test_a_file_is_written_whole_or_not_at_all(path, monkeypatch):
+    """What fails on the way leaves the former file and no other."""
+    X, number = rows()
+    model = Logistic(0.5, data_norm=1.0).fit(X, number > 0)
+    tacit.save(model, path)
+    former = path.read_bytes()
+    for failure, expected in ((OSError(28, "No space left on device"), FileNotWritten), (KeyboardInterrupt(), None)):
+
+        def failing(*_, failure=failure):
+            raise failure
+
+        monkeypatch.setattr(os, "fsync", failing)
+        with pytest.raises(expected or KeyboardInterrupt):
+            tacit.save(model, path)
+        assert path.read_bytes() == former
+        assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_place_where_nothing_can_be_written_is_refused(path, tmp_path):
+    """A folder that is not there, and one of that name: one line, and nothing is left."""
+    model, _ = fitted_model("two classes")
+    (tmp_path / "folder").mkdir()
+    for place in (tmp_path / "none" / "m.tacit", tmp_path / "folder"):
+        with pytest.raises(FileNotWritten):
+            tacit.save(model, place)
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_big_and_little_machines_read_the_same_numbers():
+    """Types are fixed in their byte order, whatever the machine's own is."""
+    from tacit.estimators.saving.packing import TYPES
+
+    assert {kind.str for kind in TYPES.values()} == {"<f8", "<i8", "|b1"} or sys.byteorder == "little"
+
+
+def test_every_kind_of_column_comes_back():
+    """Schemas are rebuilt exactly, each kind of column with all it declares."""
+    from support.fitted_models import SCHEMA
+    from tacit.data import Ignored, Key
+    from tacit.estimators.saving import SCHEMA as FIELD
+    from tacit.estimators.saving import Reading, Writing
+
+    declared = tacit.Schema({**SCHEMA.columns, "id": Key(), "note": Ignored()}, target="ill")
+    plain = json.loads(json.dumps(FIELD.write(declared, Writing())))
+    assert FIELD.read(plain, Reading([])) == declared
+    kinds = {type(column) for column in declared.columns.values()}
+    assert kinds == set(_final(Column))
+
+
+def _final(kind):
+    below = kind.__subclasses__()
+    return {kind} if not below else set().union(*map(_final, below))
