@@ -41,7 +41,14 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     random_state: object = None
 
     saved: ClassVar[Saved] = Saved(
-        {**FITTED, "classes_": LABELS, "coef_": Numbers("scores", "features"), "intercept_": Numbers("scores")}
+        {
+            **FITTED,
+            "classes_": LABELS,
+            "coef_": Numbers("scores", "features"),
+            "intercept_": Numbers("scores"),
+            "coef_noise_": Numbers("scores", "features"),
+            "intercept_noise_": Numbers("scores"),
+        }
     )
 
     @abstractmethod

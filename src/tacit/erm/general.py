@@ -49,7 +49,14 @@ class PrivateERM(LinearEstimator):
     random_state: object = None
 
     saved: ClassVar[Saved] = Saved(
-        {**FITTED, "classes_": Optional(LABELS), "coef_": Numbers("features"), "intercept_": Number()},
+        {
+            **FITTED,
+            "classes_": Optional(LABELS),
+            "coef_": Numbers("features"),
+            "intercept_": Number(),
+            "coef_noise_": Numbers("features"),
+            "intercept_noise_": Number(0.0),
+        },
         {"loss": choice("a loss of your own, which is code", _LOSSES)},
     )
 

@@ -57,7 +57,15 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     ledger: Ledger | None = None
     random_state: object = None
 
-    saved: ClassVar[Saved] = Saved({**FITTED, "coef_": Numbers("features"), "intercept_": Number()})
+    saved: ClassVar[Saved] = Saved(
+        {
+            **FITTED,
+            "coef_": Numbers("features"),
+            "intercept_": Number(),
+            "coef_noise_": Numbers("features"),
+            "intercept_noise_": Number(0.0),
+        }
+    )
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:

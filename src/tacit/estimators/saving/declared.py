@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit.accounting.events import event_from_json, event_to_json
 from tacit.accounting.history import Entry, Partition
+from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
 from tacit.data.encoder import PublicEncoder
 from tacit.data.schema import Schema
@@ -18,6 +19,7 @@ from tacit.estimators.saving.fields import (
     Listed,
     Number,
     Numbers,
+    OneOf,
     Optional,
     Plain,
     Struct,
@@ -226,6 +228,7 @@ RELEASE = Struct(
         "public": Listed(Text()),
         "private": Truth(),
         "entry": Optional(_ENTRY),
+        "unit": OneOf(tuple(NEIGHBOURS)),
     },
 )
 FITTED: dict[str, Field] = {

@@ -139,6 +139,22 @@ class Text(Field):
 
 @final
 @dataclass(frozen=True)
+class OneOf(Field):
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write the word."""
+        return str(value)
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read a known word."""
+        return _require(isinstance(plain, str) and plain in self.words, f"one of {', '.join(self.words)}", plain)
+
+
+@final
+@dataclass(frozen=True)
 class Listed(Field):
     """A sequence of values of one kind, kept by `hold` (a tuple, a list, an array of objects)."""
 
