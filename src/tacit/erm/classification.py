@@ -46,8 +46,8 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
             "classes_": LABELS,
             "coef_": Numbers("scores", "features"),
             "intercept_": Numbers("scores"),
-            "coef_noise_": Numbers("scores", "features"),
-            "intercept_noise_": Numbers("scores"),
+            "coef_noise_": Numbers("scores", "features", unknown=True),
+            "intercept_noise_": Numbers("scores", unknown=True),
         }
     )
 

@@ -54,8 +54,8 @@ class PrivateERM(LinearEstimator):
             "classes_": Optional(LABELS),
             "coef_": Numbers("features"),
             "intercept_": Number(),
-            "coef_noise_": Numbers("features"),
-            "intercept_noise_": Number(0.0),
+            "coef_noise_": Numbers("features", unknown=True),
+            "intercept_noise_": Number(0.0, unknown=True),
         },
         {"loss": choice("a loss of your own, which is code", _LOSSES)},
     )

@@ -62,8 +62,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
             **FITTED,
             "coef_": Numbers("features"),
             "intercept_": Number(),
-            "coef_noise_": Numbers("features"),
-            "intercept_noise_": Number(0.0),
+            "coef_noise_": Numbers("features", unknown=True),
+            "intercept_noise_": Number(0.0, unknown=True),
         }
     )
 

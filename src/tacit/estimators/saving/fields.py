@@ -17,6 +17,7 @@ from tacit.estimators.saving.packing import Reading, Writing
 _LONGEST_TEXT = 10**5
 _LARGEST_WHOLE = 2**63
 _DEEPEST = 8
+_UNKNOWN = "unknown"
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
 
 
@@ -85,17 +86,20 @@ class Truth(Field):
 @final
 @dataclass(frozen=True)
 class Number(Field):
-    """A float between two bounds."""
+    """A float between two bounds; perhaps NaN, which stands for what is not known."""
 
     low: float = -1e200
     high: float = 1e200
+    unknown: bool = False
 
     def write(self, value: Any, writing: Writing) -> object:
         """Write the shortest decimal that reads back as the same float."""
-        return float(value)
+        return _UNKNOWN if self.unknown and math.isnan(value) else float(value)
 
     def read(self, plain: Any, reading: Reading) -> Any:
         """Read a number within the bounds."""
+        if self.unknown and plain == _UNKNOWN:
+            return math.nan
         known = isinstance(plain, int | float) and not isinstance(plain, bool) and self.low <= plain <= self.high
         return float(_require(known, f"a number from {self.low:g} to {self.high:g}", plain))
 
@@ -177,30 +181,38 @@ class Listed(Field):
 @final
 @dataclass(frozen=True, init=False)
 class Numbers(Field):
-    """An array of finite floats whose axes are named: what has one name must have one size all over a model."""
+    """An array of finite floats whose axes are named: what has one name must have one size all over a model.
+
+    With `unknown` numbers may be NaN as well, which stands for what is not known.
+    """
 
     axes: tuple[str, ...]
     kind: str = "float64"
+    unknown: bool = False
 
-    def __init__(self, *axes: str, kind: str = "float64") -> None:
+    def __init__(self, *axes: str, kind: str = "float64", unknown: bool = False) -> None:
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "unknown", unknown)
 
     def write(self, value: Any, writing: Writing) -> object:
         """Put the array aside."""
         array = np.asarray(value, dtype=self.kind)
-        if not np.all(np.isfinite(array)):
+        if not self._known(array):
             raise ModelFileError("numbers that are not finite cannot be saved.")
         return writing.add(array)
 
     def read(self, plain: Any, reading: Reading) -> Any:
         """Take the array."""
         array = reading.take(plain, self.kind, len(self.axes))
-        if self.kind == "float64" and not np.all(np.isfinite(array)):
+        if not self._known(array):
             raise ModelFileError("holds numbers that are not finite")
         for axis, size in zip(self.axes, array.shape, strict=True):
             reading.agree(axis, size)
         return array
+
+    def _known(self, array: Any) -> bool:
+        return bool(np.all(np.isfinite(array) | (self.unknown & np.isnan(array))))
 
 
 @final
