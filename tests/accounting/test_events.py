@@ -2,6 +2,7 @@
 
 import json
 import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import attr
@@ -148,6 +149,29 @@ def test_flattening_counts_every_repetition() -> None:
     assert list(flatten(dp_event.SelfComposedDpEvent(inner, 5))) == [(LAPLACE, 5), (GAUSSIAN, 15)]
     assert list(flatten(dp_event.SelfComposedDpEvent(inner, 0))) == []
     assert list(flatten(dp_event.ComposedDpEvent([]))) == []
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 20.0, 600.0, 699.0])
+@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1e-300, 1e-30, 1e-12, 0.1])
+def test_a_delta_for_two_records_is_never_understated(epsilon: float, delta: float) -> None:
+    """Two records at (epsilon, delta) each have (1 + e^epsilon) delta, computed here with 60 digits."""
+    with localcontext(prec=60):
+        wanted = (1 + Decimal(epsilon).exp()) * Decimal(delta)
+    if wanted >= Decimal("0.999999"):
+        with pytest.raises(InvalidParameter, match="says nothing about two"):
+            from_add_or_remove_one(EpsilonDeltaDpEvent(epsilon, delta))
+        return
+    found = from_add_or_remove_one(EpsilonDeltaDpEvent(epsilon, delta))
+    assert found.epsilon == 2 * epsilon
+    assert wanted <= Decimal(found.delta) <= wanted * (1 + Decimal("1e-11")) + Decimal("1e-323")
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 730.0, 1000.0, 1e5])
+def test_a_delta_too_small_to_translate_is_refused(epsilon: float) -> None:
+    """e^epsilon is beyond all floats there, and a delta capped before it would be too small; none stays none."""
+    with pytest.raises(InvalidParameter, match="says nothing about two"):
+        from_add_or_remove_one(EpsilonDeltaDpEvent(epsilon, 5e-324))
+    assert from_add_or_remove_one(EpsilonDeltaDpEvent(epsilon)) == EpsilonDeltaDpEvent(2 * epsilon)
 
 
 def test_a_replacement_moves_a_sum_twice_as_far() -> None:

@@ -54,6 +54,22 @@ class _NoClass:
         raise RuntimeError("no class")
 
 
+class _Claims:
+    """Claims to be numpy's, and gives out what fails when it is looked at."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, claimed: type, given: object) -> None:
+        self.claimed, self.given = claimed, given
+
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        return self.claimed
+
+    def item(self) -> object:
+        return self.given
+
+
 class _Zone(datetime.tzinfo):
     def utcoffset(self, _: datetime.datetime | None) -> datetime.timedelta:
         raise RuntimeError("no offset")
@@ -62,6 +78,9 @@ class _Zone(datetime.tzinfo):
 ODD: list[object] = [
     hostile(str, "a"), hostile(int, 1), hostile(float, 1.0), hostile(object), hostile(datetime.datetime, 2000, 1, 1),
     hostile(datetime.date, 2000, 1, 1), hostile(Decimal, 1), hostile(list), _NoClass(), object(), type, ..., None,
+    *(hostile(base, 1) for base in (np.int8, np.uint64, np.float16, np.float32, np.float64, np.longdouble, np.str_)),
+    hostile(np.datetime64, 1, "s"), hostile(pd.Timestamp, 1), hostile(Fraction, 1),
+    *(_Claims(claimed, hostile(given, 1)) for claimed in (np.float32, str, float) for given in (float, str)),
     datetime.datetime(2000, 1, 1, tzinfo=_Zone()), datetime.datetime.max, datetime.datetime.min,
     datetime.datetime.max.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=-23))), datetime.date.max,
     pd.NA, pd.NaT, pd.Timestamp.max, pd.Timestamp.min, pd.Timestamp("2000-01-01", tz="Asia/Kolkata"), pd.Timedelta(1),
@@ -147,6 +166,8 @@ def test_objects_count_as_the_plain_ones_that_they_hold() -> None:
     """Subclasses of text and numbers are read by their plain type, whatever their methods say."""
     assert Category(["a"]).clean(cells(hostile(str, " a ")))[0].tolist() == [0]
     assert Number(0, 9).clean(cells(hostile(int, 7), hostile(float, 2.5)))[0].tolist() == [7, 2.5]
+    assert Number(0, 9).clean(cells(hostile(np.int16, 7), hostile(np.float32, 2.5)))[0].tolist() == [7, 2.5]
+    assert Number(0, 9).clean(cells(_Claims(np.float32, 7.0)))[1].tolist() == [1]
 
 
 @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"])
@@ -157,6 +178,7 @@ def test_moments_of_every_unit_read_as_floors_of_microseconds(unit: str) -> None
     column = Moment("0001-01-01", "9999-12-31")
     assert bits(column, typed) == bits(column, cells(*typed))
     assert column.clean(typed)[1][-1] == 1
+    assert bits(column, typed.astype(typed.dtype.newbyteorder(">"))) == bits(column, typed)
 
 
 def test_reading_a_text_once_gives_what_reading_every_cell_gives() -> None:

@@ -1,5 +1,6 @@
 import sys
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array, dok_array
 
-from tacit.data import Category, Flag, Ignored, Number, Ordinal, PublicEncoder, Schema
+from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal, PublicEncoder, Records, Schema
+from tacit.data.frames import read_columns
 from tacit.errors import InvalidParameter
 
 SCHEMA = Schema(
@@ -84,6 +86,49 @@ def test_a_record_that_lacks_cells_has_missing_ones(odd: object) -> None:
     rows = ENCODER.transform([RECORDS[0], odd, ROWS[2]])
     np.testing.assert_array_equal(rows[[0, 2]], EXPECTED[[0, 2]])
     assert rows.shape == EXPECTED.shape
+
+
+FAR = {"date32": (2**31 - 1, -1, None)} | {
+    f"timestamp[{unit}{zone}]": (2**63 - 1, -1, None)
+    for unit in ("s", "us", "ns")
+    for zone in ("", ", tz=Asia/Kolkata")
+}
+
+
+@pytest.mark.parametrize("make", [pd.Series, None], ids=["pandas", "Arrow"])
+@pytest.mark.parametrize("stored", FAR)
+def test_a_moment_that_python_has_no_object_for_is_clamped(stored: str, make: Any) -> None:
+    """One far date changes no other and raises nothing, whatever unit the column counts in."""
+    unit = stored.partition("[")[2].rstrip("]").split(", tz=")
+    kind = pa.timestamp(*unit) if stored.startswith("timestamp") else getattr(pa, stored)()
+    cells = pa.array(FAR[stored], type=pa.int32() if stored == "date32" else pa.int64()).cast(kind)
+    column = pa.chunked_array([cells]) if make is None else make(cells, dtype=pd.ArrowDtype(kind))
+    moment = Moment("1900-01-01", "2100-01-01")
+    (read,) = read_columns({"day": column}, ["day"], [])
+    cleaned, state = moment.clean(read)
+    day = moment.clean(np.array([np.datetime64(-1, "D" if stored == "date32" else unit[0])]))[0][0]
+    assert state.tolist() == [2, 0, 1]
+    assert cleaned.tolist() == [moment.ends[1] / 86_400_000_000, day, moment.clean(np.array(["NaT"], "M8[s]"))[0][0]]
+
+
+def test_a_column_that_is_not_declared_is_not_read() -> None:
+    """Whatever its cells do when they are looked at: a draft and records look at what a column is stored as."""
+
+    class Watched(dict[str, Any]):
+        def __init__(self) -> None:
+            super().__init__(age=[1, 2], other=_Untouchable())
+
+    assert "columns.other" in Schema.draft(Watched())
+    assert Records(Watched(), Schema({"age": Number(0, 5)})).n == 2
+    far = pl.DataFrame({"age": [1, 2], "other": pl.Series([[2**31 - 1], [0]]).cast(pl.List(pl.Date))})
+    assert Records(far, Schema({"age": Number(0, 5)})).n == 2
+
+
+class _Untouchable(list[Any]):
+    def __iter__(self) -> Any:
+        raise AssertionError("somebody looked")
+
+    __getitem__ = __len__ = __iter__
 
 
 def test_ignored_columns_and_the_target_may_be_absent() -> None:

@@ -62,7 +62,16 @@ class Odd(int):
     __hash__ = int.__hash__
 
 
+def _fails(*_: object) -> Any:
+    raise RuntimeError("a cell that fails")
+
+
+FAILING = dict.fromkeys(["item", "as_integer_ratio", "__float__", "__int__", "__eq__", "__hash__"], _fails)
+OWN = [type("Own", (base,), FAILING) for base in (np.int8, np.float16, np.float32, np.longdouble)]
+"""Numbers of somebody's own that fail in whatever they are asked."""
+
 NOWHERE: list[Any] = [
+    *(kind(7) for kind in OWN),
     None, math.nan, np.float32("nan"), np.datetime64("NaT"), np.datetime64(1, "ns"), np.timedelta64(1, "ns"), pd.NaT,
     pd.NA, np.ma.masked, [1], {"a": 1}, {1}, b"yes", 1j, np.complex128(1), np.array(1), np.array([1, 2]), date(1, 1, 1),
     pd.Timestamp(1), Decimal("NaN"), Decimal("sNaN"), Hostile(), object, "?", "yes ", "1", LARGE, float(LARGE), 10**400,
@@ -70,6 +79,7 @@ NOWHERE: list[Any] = [
     Chameleon("no?"),
 ]  # fmt: skip
 CELLS: list[tuple[Any, int]] = [
+    *((kind(1), 1) for kind in OWN),
     ("yes", 0), (np.str_("yes"), 0), (Chameleon("yes"), 0), (1, 1), (1.0, 1), (True, 1), (np.int8(1), 1),
     (np.bool_(True), 1), (np.float16(1), 1), (np.longdouble(1), 1), (Fraction(1), 1), (Decimal("1.00"), 1), (Odd(1), 1),
     (LARGE + 1, 2), (np.int64(LARGE + 1), 2), (np.longdouble(LARGE) + 1, 2), *((cell, -1) for cell in NOWHERE),

@@ -145,6 +145,11 @@ def test_a_folder_is_its_files_each_once(tmp_path: Path) -> None:
     os.symlink(folder / "a.csv", folder / "b.csv")
     refused(folder, match="are one file")
     (folder / "b.csv").unlink()
+    for ending in (".gz", ".GZ"):
+        packed = folder / f"a.csv{ending}"
+        packed.write_bytes(gzip.compress(LINES.encode()))
+        refused(folder, match="seem to be one file, once compressed")
+        packed.unlink()
     written(folder / "b.tsv", LINES.replace(",", "\t"))
     refused(folder, match="all .parquet, all .csv or all .tsv")
 

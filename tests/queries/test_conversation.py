@@ -1,16 +1,26 @@
 """Conversations: queries that depend on earlier answers, within one budget and one honest tolerance."""
 
 import copy
+import ctypes
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from pyspark import cloudpickle
 
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
+from tacit.sums.engines.memory import MemoryEngine
 
 ROWS = np.random.default_rng(1).normal(size=(3_000, 2))
 LABELS = np.where(ROWS[:, 0] > 0, 1.0, -1.0)
@@ -53,19 +63,72 @@ def test_a_rounded_conversation_spends_its_budget_query_by_query(ledger: Ledger)
 
 
 @pytest.mark.parametrize("plan", ["split", "rounded"])
-def test_a_copy_of_a_conversation_pays_for_itself(ledger: Ledger, plan: str) -> None:
-    """What copies ask twice from one part or one share is charged twice; nothing is had for nothing."""
-    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6), ledger=ledger).conversation(
-        2, epsilon=0.5, plan=plan
-    )
+def test_a_copy_of_a_conversation_shares_its_turns(plan: str) -> None:
+    """Two queries were agreed on, and two are answered, whichever copy is asked; no ledger is needed for that."""
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=0.5, plan=plan)
     other = copy.copy(conversation)
     conversation.ask(_above(0.1))
     other.ask(_above(0.2))
-    conversation.ask(_above(0.3))
-    other.ask(_above(0.4))
-    assert ledger.spent == Budget(1.0)
-    with pytest.raises((BudgetExceeded, InvalidParameter)):
-        copy.copy(other).ask(_above(0.5))
+    for each in (conversation, other):
+        with pytest.raises(InvalidParameter, match="all queries that were agreed on"):
+            each.ask(_above(0.3))
+    for send in (pickle.dumps, cloudpickle.dumps, copy.deepcopy):
+        with pytest.raises(InvalidParameter, match="cannot be sent elsewhere"):
+            send(conversation)
+
+
+@pytest.mark.parametrize("plan", ["split", "rounded"])
+def test_threads_share_the_queries_of_a_conversation(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 24 threads that ask at the same moment, two get an answer: that is what was agreed on, and is paid for."""
+    sums = MemoryEngine.sums
+
+    def slow(*given: Any, **options: Any) -> Any:
+        time.sleep(0.02)
+        return sums(*given, **options)
+
+    monkeypatch.setattr(MemoryEngine, "sums", slow)
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=0.5, plan=plan)
+    barrier = threading.Barrier(24)
+
+    def asked(number: int) -> bool:
+        barrier.wait(60)
+        try:
+            conversation.ask(_above(number / 100))
+        except InvalidParameter:
+            return False
+        return True
+
+    with ThreadPoolExecutor(24) as pool:
+        assert sum(pool.map(asked, range(24))) == 2
+    assert conversation.left == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("fork", [os.fork, ctypes.PyDLL(None).fork], ids=["os", "libc"])
+def test_a_fork_has_no_part_in_a_conversation(fork: Callable[[], int]) -> None:
+    """Each child would else have an answer of its own, also where Python does not see the fork."""
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=0.5)
+    child = fork()
+    if child == 0:
+        try:
+            conversation.ask(_above(0.0))
+        except InvalidParameter as error:
+            os._exit(0 if "another" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    conversation.ask(_above(0.0))
+    assert conversation.left == 1
+
+
+def test_a_query_that_cannot_be_paid_uses_no_turn_up(ledger: Ledger) -> None:
+    """What the ledger refused was not answered, and can be asked when there is budget for it."""
+    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6), ledger=ledger).conversation(
+        2, epsilon=1.5, plan="rounded"
+    )
+    conversation.ask(_above(0.0))
+    with pytest.raises(BudgetExceeded):
+        conversation.ask(_above(1.0))
+    assert conversation.left == 1
 
 
 def test_a_split_conversation_goes_on_after_a_restart_where_it_stopped(ledger: Ledger) -> None:
@@ -122,7 +185,7 @@ def test_a_conversation_ends_when_it_said_it_would() -> None:
     conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=1.0)
     conversation.ask(_above(0.0))
     conversation.ask(_above(1.0))
-    with pytest.raises(InvalidParameter, match="all were asked"):
+    with pytest.raises(InvalidParameter, match="this conversation is over"):
         conversation.ask(_above(2.0))
 
 

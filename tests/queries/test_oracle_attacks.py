@@ -111,19 +111,36 @@ def test_reserved_names_are_refused(tmp_path: Path) -> None:
 def test_a_cell_of_another_type_changes_how_no_other_is_read(cell: Any) -> None:
     """One record's cell turns no container into another type, refuses nothing and warns of nothing."""
     rows = [[1.0], [2.5], [cell]]
-    engine = StatisticalOracle((rows, [1, -1, cell]), bounds=(-4, 4)).engine
+    engine = StatisticalOracle((rows, [1, -1, cell]), bounds=[(-4, 4)]).engine
     (found,) = engine.sums([engine.prepare(StatisticalQuery(lambda t: (t.x0 == 1) | (t.x0 == 2.5)))])
     assert found.tolist() == [2 + (cell is True)]
     (found,) = engine.sums([engine.prepare(StatisticalQuery(lambda t: t.y == -1))])
     assert found.tolist() == [1]
 
 
-@pytest.mark.parametrize("width", [0, 2, 3])
-def test_a_short_or_long_row_is_read_by_itself(width: int) -> None:
-    """The first row's width is taken to be public; no other row's decides whether there is an answer."""
-    engine = StatisticalOracle(([[1.0], [1.0] * width], None), bounds=(0, 1)).engine
-    (found,) = engine.sums([engine.prepare(StatisticalQuery(lambda t: t.x0))])
-    assert found.tolist() == [1.5 if width == 0 else 2.0]
+@pytest.mark.parametrize("odd", [[], [1.0] * 2, [1.0] * 3, None, 1.0, "text", object()], ids=repr)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_row_of_another_width_is_read_by_itself(odd: Any, place: int) -> None:
+    """How many columns there are is said by the bounds: no row decides, not even the first, or is refused."""
+    rows: list[Any] = [[1.0], [1.0]]
+    rows[place] = odd
+    oracle = StatisticalOracle((rows, None), bounds=[(0, 1)])
+    assert oracle.columns == ("x0",)
+    (found,) = oracle.engine.sums([oracle.engine.prepare(StatisticalQuery(lambda t: t.x0))])
+    assert found.tolist() == [2.0 if isinstance(odd, list) and odd else 1.5]
+    with pytest.raises(InvalidParameter, match="a pair of bounds for each column"):
+        StatisticalOracle((rows, None), bounds=(0, 1))
+
+
+@pytest.mark.parametrize("cell", ["1e4000", "-1e4000", "1e-4900", "nan", "inf"])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_array, sparse.coo_array])
+def test_long_doubles_beyond_all_floats_are_silent(cell: str, make: Any) -> None:
+    """Each is clamped or counts as 0, for a caller whose numpy raises too."""
+    rows = make(np.array([[np.longdouble(cell)], [np.longdouble(1)]]))
+    with np.errstate(all="raise"):
+        engine = StatisticalOracle((rows, None), bounds=(-4, 4)).engine
+        (found,) = engine.sums([engine.prepare(StatisticalQuery(lambda t: t.x0, -4, 4))])
+    assert found[0] * 8 - 8 == 1 + {"1e4000": 4, "-1e4000": -4, "inf": 4}.get(cell, 0)
 
 
 def test_the_messages_of_an_engine_are_withheld(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

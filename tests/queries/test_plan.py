@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ def test_the_lecture_s_three_plans_have_the_errors_that_theory_states() -> None:
     demand = Demand.of_queries(HUNDRED, 100_000)
     assert plan_for_budget(demand, Budget(1.0)).tolerance == pytest.approx(0.0150, abs=5e-5)
     assert plan_for_budget(demand, Budget(1.0, 1e-6)).tolerance == pytest.approx(0.0083, abs=5e-5)
-    oracle = StatisticalOracle(([[0.0]] * 100_000, [1] * 100_000), bounds=(0, 1))
+    oracle = StatisticalOracle((np.zeros((100_000, 1)), [1] * 100_000), bounds=(0, 1))
     split = oracle.conversation(100, epsilon=1.0, plan="split").plan
     assert split.parts == 100
     assert split.tolerance == pytest.approx(0.0753, abs=5e-5)

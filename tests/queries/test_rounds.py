@@ -1,6 +1,7 @@
 """Rounds: several adaptive batches for one charge, each with its share of the noise."""
 
 import copy
+import ctypes
 import math
 import os
 import pickle
@@ -151,16 +152,20 @@ def _answer(ask: Any, number: int = 0) -> float | None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("fork", [os.fork, ctypes.PyDLL(None).fork], ids=["os", "libc"])
 @pytest.mark.parametrize("first", ["children", "parent"])
 def test_a_strategy_that_forks_gets_one_answer_for_a_round(
-    oracle: StatisticalOracle, ledger: Ledger, tmp_path: Path, first: str
+    oracle: StatisticalOracle, ledger: Ledger, tmp_path: Path, first: str, fork: Any
 ) -> None:
-    """Forty children of a forking strategy would else have an independent answer each, for one charge."""
+    """Forty children of a forking strategy would else have an independent answer each, for one charge.
+
+    Python does not see the fork of a C library, and runs nothing after it.
+    """
 
     def strategy(ask: Any) -> list[float | None]:
         mine = [_answer(ask)] if first == "parent" else []
         for number in range(40):
-            child = os.fork()
+            child = fork()
             if child == 0:
                 found = [_answer(ask, each) for each in (0, 1)]
                 (tmp_path / f"{number}.answer").write_text(repr([each for each in found if each is not None]))

@@ -54,14 +54,16 @@ def test_frames_are_asked_where_they_stand(table: Any) -> None:
 
 
 def test_lists_of_rows_are_arrays() -> None:
-    """With bounds for all columns or for each; the features are x0, x1, ... and the label is y."""
+    """With bounds for each column, or of an array for all; the features are x0, x1, ... and the label is y."""
     rows = [[61.0, 0.5], [70.0, 1e300], [20.0, -3.0]]
-    one = StatisticalOracle((rows, [1, -1, 1]), bounds=(0, 100))
+    one = StatisticalOracle((rows, [1, -1, 1]), bounds=[(0, 100)] * 2)
     other = StatisticalOracle((np.array(rows), np.array([1, -1, 1])), bounds=[(0, 65), (0, 1)])
     assert one.columns == other.columns == ("x0", "x1", "y")
     assert _count(one.engine, StatisticalQuery(lambda t: t.x0, high=100)) == [1.51]
     assert _count(other.engine, StatisticalQuery(lambda t: t.x0 + t.x1, high=100)) == pytest.approx([1.475])
-    assert _count(StatisticalOracle(rows, bounds=(0, 100)).engine, StatisticalQuery(lambda t: t.x1 == 0)) == [1]
+    assert _count(StatisticalOracle(np.array(rows), bounds=(0, 100)).engine, StatisticalQuery(lambda t: t.x1 == 0)) == [
+        1
+    ]
 
 
 @pytest.mark.parametrize("table", ["nowhere.parquet", 7, None, COLUMNS, pd.DataFrame(COLUMNS), object(), (1, 2, 3)])
@@ -77,7 +79,7 @@ def test_arrays_need_bounds_and_records_none() -> None:
         StatisticalOracle((np.ones((3, 1)), None))
     with pytest.raises(InvalidParameter, match="bounds are for arrays"):
         StatisticalOracle(Records(COLUMNS, SCHEMA), bounds=(0, 1))
-    with pytest.raises(InvalidParameter, match="one for each of the 2 columns"):
+    with pytest.raises(InvalidParameter, match="a pair for each of its columns"):
         StatisticalOracle((np.ones((3, 2)), None), bounds=[(0, 1)] * 3)
 
 
@@ -121,7 +123,7 @@ def test_no_records_are_refused() -> None:
         Records(pa.table(COLUMNS).slice(0, 0), SCHEMA)
     for rows in (np.zeros((0, 2)), []):
         with pytest.raises(InvalidParameter, match="at least one record"):
-            StatisticalOracle((rows, []), bounds=(0, 1))
+            StatisticalOracle((rows, []), bounds=[(0, 1)] * 2)
 
 
 def _in_child(path: Path, engine: Engine | None = None) -> None:

@@ -234,11 +234,23 @@ def from_add_or_remove_one(event: Event) -> Event:
         # What one more record moves is what such a multiplier is relative to already.
         return PoissonSampledGaussianDpEvent(event.sampling_probability, event.event.noise_multiplier)
     if isinstance(event, EpsilonDeltaDpEvent):
-        delta = (1 + math.exp(min(event.epsilon, 700))) * event.delta * (1 + 2**-40)
-        return check_event(EpsilonDeltaDpEvent(2 * event.epsilon, delta))
+        return EpsilonDeltaDpEvent(*_of_two(event.epsilon, event.delta))
     if isinstance(event, dp_event.NoOpDpEvent):
         return event
     raise UnsupportedEvent(
         f"there is no rule to translate {type(event).__name__} to replace-one neighbours. "
         "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
     )
+
+
+def _of_two(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return what an (epsilon, delta) for one record is for two: 2 epsilon, and (1 + e^epsilon) delta, rounded up."""
+    if not delta and 2 * epsilon <= LARGEST_EPSILON:
+        return 2 * epsilon, 0.0
+    factor = 1 + math.exp(epsilon) * (1 + 2**-40) if epsilon < 700 else math.inf
+    doubled = math.nextafter(factor * delta, math.inf)
+    if not (doubled < 1 and 2 * epsilon <= LARGEST_EPSILON):
+        raise InvalidParameter(
+            f"an event with epsilon={epsilon:g} and delta={delta:g} for one record says nothing about two. Add noise."
+        )
+    return 2 * epsilon, doubled

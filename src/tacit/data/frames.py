@@ -3,22 +3,34 @@
 A table is a data frame (pandas, polars, pyarrow and whatever else narwhals knows), a mapping from names to columns, a
 list of records as mappings or rows, or an array whose columns stand in a declared order. Names, stored types and the
 number of records are public; messages here speak of nothing else. What one record holds never changes how another is
-read: a list is not made an array as a whole, and a record without a cell has a missing one.
+read: a list is not made an array as a whole, and a record without a cell has a missing one. The cells of a column are
+read when they are asked for: nobody looks at those of a column that was not declared.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse
 
 from tacit.data.labels import one_by_one
 from tacit.data.stored import Stored, StoredKind, nearest_name
-from tacit.data.values import AnyArray, objects
+from tacit.data.values import MISSING_MOMENT, AnyArray, objects
 from tacit.errors import InvalidParameter
 
-Cells = Mapping[str, tuple[AnyArray, Stored]]
-"""The cells of each column, and what they are stored as."""
+
+@final
+@dataclass(frozen=True)
+class Unread:
+    """A column: what it is stored as, and how its cells are read."""
+
+    stored: Stored
+    cells: Callable[[], AnyArray]
+
+
+UnreadTable = Mapping[str, Unread]
 
 _UNTYPED = Stored("cells")
 _ARRAY_KINDS: Mapping[str, StoredKind] = {
@@ -38,7 +50,7 @@ def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> 
     there; a wanted one that is not there is an error.
     """
     found = read_table(table, order, wanted)
-    columns = [found[name][0] for name in wanted]
+    columns = [found[name].cells() for name in wanted]
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InvalidParameter(f"all columns of a table must be equally long, got lengths {sorted(lengths)!r}.")
@@ -47,8 +59,8 @@ def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> 
     return columns
 
 
-def read_table(table: object, order: Sequence[str], wanted: Sequence[str] | None = None) -> Cells:
-    """Return the cells and stored types of all columns, or of the wanted ones, which must then be there."""
+def read_table(table: object, order: Sequence[str], wanted: Sequence[str] | None = None) -> UnreadTable:
+    """Return all columns, unread, or the wanted ones, which must then be there."""
     if issparse(table):
         raise InvalidParameter(f"a table must be dense, got a sparse {type(table).__name__}. Make it dense.")
     if isinstance(table, Mapping):
@@ -65,7 +77,7 @@ def _names(wanted: Sequence[str] | None, present: Iterable[Any]) -> list[str]:
     return list(wanted) if wanted is not None else [name for name in present if isinstance(name, str)]
 
 
-def _from_array(table: AnyArray, order: Sequence[str], wanted: Sequence[str] | None) -> Cells:
+def _from_array(table: AnyArray, order: Sequence[str], wanted: Sequence[str] | None) -> UnreadTable:
     """Read an array whose columns stand in the declared order; its one type says nothing about any of them."""
     if not order:
         raise InvalidParameter("an array has no column names to find columns by. Pass a data frame.")
@@ -80,16 +92,19 @@ def _from_array(table: AnyArray, order: Sequence[str], wanted: Sequence[str] | N
     if table.dtype.kind == "c":
         raise InvalidParameter("Complex data not supported. Pass real numbers.")
     plain = np.ma.filled(table.astype(object), None) if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
-    return {name: (_cells(plain[:, order.index(name)]), _UNTYPED) for name in _names(wanted, order)}
+    return {name: Unread(_UNTYPED, partial(_cells, plain[:, order.index(name)])) for name in _names(wanted, order)}
 
 
-def _from_records(table: Sequence[Any], order: Sequence[str], wanted: Sequence[str] | None) -> Cells:
+def _from_records(table: Sequence[Any], order: Sequence[str], wanted: Sequence[str] | None) -> UnreadTable:
     """Read a list of records, each by itself: a mapping by its names, a row by the declared order."""
     if not order and wanted is None:
         raise InvalidParameter("a list of records has no stored types. Pass a dict of columns or a data frame.")
-    names = _names(wanted, order)
-    places = {name: order.index(name) if name in order else -1 for name in names}
-    return {name: (objects([_cell(record, name, places[name]) for record in table]), _UNTYPED) for name in names}
+    places = {name: order.index(name) if name in order else -1 for name in _names(wanted, order)}
+    return {name: Unread(_UNTYPED, partial(_picked, table, name, place)) for name, place in places.items()}
+
+
+def _picked(table: Sequence[Any], name: str, place: int) -> AnyArray:
+    return objects([_cell(record, name, place) for record in table])
 
 
 def _cell(record: object, name: str, place: int) -> object:
@@ -105,7 +120,7 @@ def _cell(record: object, name: str, place: int) -> object:
     return None
 
 
-def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | None) -> Cells:
+def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | None) -> UnreadTable:
     """Read a data frame through narwhals, or what converts itself to an array."""
     try:
         import narwhals as nw
@@ -129,23 +144,37 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
     return {name: _from_series(frame[name]) for name in _names(wanted, frame.columns)}
 
 
-def _from_series(series: Any) -> tuple[AnyArray, Stored]:
-    """Read a column of a data frame; a null becomes a cell that reads as missing."""
+def _from_series(series: Any) -> Unread:
+    """Say how a column of a data frame is stored and read; a null becomes a cell that reads as missing."""
     kind = series.dtype
     name = str(kind)
     if getattr(series.to_native(), "dtype", None) == np.dtype(object):
         # narwhals would look at the cells to tell what such a column holds.
-        return _listed(series), _UNTYPED
+        return Unread(_UNTYPED, partial(_listed, series))
     if kind.is_float():
-        return (_cells(series.to_numpy()) if name in ("Float32", "Float64") else _listed(series)), Stored("real", name)
+        plain = name in ("Float32", "Float64")
+        return Unread(Stored("real", name), partial(_typed if plain else _listed, series))
     if kind.is_integer():
-        plain = name in _WIDE and series.null_count() == 0
-        return (_cells(series.to_numpy()) if plain else _listed(series)), Stored("whole", name)
+        return Unread(Stored("whole", name), partial(_whole if name in _WIDE else _listed, series))
     if name == "Date" or name.startswith("Datetime"):
-        return _moments(series), Stored("day" if name == "Date" else "moment", name)
+        return Unread(Stored("day" if name == "Date" else "moment", name), partial(_moments, series))
     if name == "String":
-        return _texts(series), Stored("text", name)
-    return _listed(series), Stored(_KINDS.get(name.split("(")[0], "other"), name)
+        return Unread(Stored("text", name), partial(_texts, series))
+    stored = Stored(_KINDS.get(name.split("(")[0], "other"), name)
+    return Unread(stored, partial(_nothing if stored.kind == "other" else _listed, series))
+
+
+def _typed(series: Any) -> AnyArray:
+    return _cells(series.to_numpy())
+
+
+def _whole(series: Any) -> AnyArray:
+    return _listed(series) if series.null_count() else _typed(series)
+
+
+def _nothing(series: Any) -> AnyArray:
+    """Read cells that nothing is made of, some of which no Python object could hold."""
+    return objects([None] * len(series))
 
 
 def _texts(series: Any) -> AnyArray:
@@ -162,9 +191,21 @@ def _texts(series: Any) -> AnyArray:
 
 def _moments(series: Any) -> AnyArray:
     """Read moments as numpy has them, in UTC where they have a zone: not every one has a Python object."""
+    arrow = getattr(getattr(series.to_native(), "dtype", None), "pyarrow_dtype", None)
+    if arrow is not None or type(series.to_native()).__module__.startswith("pyarrow."):
+        return _arrow_moments(series.to_arrow())
     zoned = getattr(series.dtype, "time_zone", None)
     values = (series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series).to_numpy()
     return _cells(values) if values.dtype.kind == "M" else objects(list(values))
+
+
+def _arrow_moments(cells: Any) -> AnyArray:
+    """Read Arrow's moments by the whole numbers that they are stored as."""
+    import pyarrow as pa
+
+    is_day = pa.types.is_date32(cells.type)
+    whole = cells.cast(pa.int32() if is_day else pa.int64()).cast(pa.int64())
+    return np.array(whole.fill_null(MISSING_MOMENT).to_numpy()).view(f"M8[{'D' if is_day else cells.type.unit}]")
 
 
 def _listed(series: Any) -> AnyArray:
@@ -175,26 +216,26 @@ def _listed(series: Any) -> AnyArray:
         return objects(list(one_by_one(series)))
 
 
-def _column(column: object) -> tuple[AnyArray, Stored]:
-    """Read a list, an array or a series of one column."""
+def _column(column: object) -> Unread:
+    """Say how a list, an array or a series of one column is stored and read."""
     if getattr(column, "ndim", 1) != 1 or not isinstance(column, Iterable) or isinstance(column, str | bytes):
         raise InvalidParameter(f"a column must be a list or a 1-D array, got {type(column).__name__}.")
     if isinstance(column, np.ma.MaskedArray):
-        return objects(column.tolist()), _UNTYPED
+        return Unread(_UNTYPED, lambda: objects(column.tolist()))
     if isinstance(column, np.ndarray):
-        return _cells(column), _array_type(column.dtype)
+        return Unread(_array_type(column.dtype), partial(_cells, column))
     if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
         return _series(column)
-    return objects(list(column)), _UNTYPED
+    return Unread(_UNTYPED, lambda: objects(list(column)))
 
 
-def _series(column: Any) -> tuple[AnyArray, Stored]:
+def _series(column: Any) -> Unread:
     import narwhals as nw
 
     try:
         return _from_series(nw.from_native(column, series_only=True))
     except TypeError:
-        return objects(list(column)), _UNTYPED
+        return Unread(_UNTYPED, lambda: objects(list(column)))
 
 
 def _array_type(kind: "np.dtype[Any]") -> Stored:

@@ -166,12 +166,14 @@ def _kept_type(classes: object, texts: bool) -> Any:
 
 
 def _exact(number: "np.integer[Any] | np.floating[Any]") -> Label | None:
-    """Return the Python number that equals a numpy one; a long double may need a fraction."""
-    if isinstance(number, np.integer):
-        return int(number)
-    if not np.isfinite(number):
-        return None if np.isnan(number) else float(number)
-    return Fraction(*number.as_integer_ratio())
+    """Return the Python number that equals a numpy one, by numpy's own methods; a long double may need a fraction."""
+    plain: Any = np.generic.item(number)
+    if isinstance(plain, np.floating):
+        try:
+            return Fraction(*plain.as_integer_ratio())
+        except (OverflowError, ValueError):
+            plain = float(plain)
+    return None if plain != plain else cast(Label, plain)
 
 
 def _masked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:

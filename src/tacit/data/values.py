@@ -10,10 +10,11 @@ import datetime
 import hashlib
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -122,35 +123,32 @@ def _cells(values: AnyArray) -> list[object]:
 
 
 def _plain(value: object) -> object:
-    """Return numpy's scalars, and the subclasses that people make, as the plain object they stand for.
+    """Return what a cell is of the types that are read, as the plain object of that type; None for all else.
 
-    A subclass may answer to anything in its own way, or fail: what counts is what the plain type makes of it.
+    The type decides, and its own methods are called: a class of somebody's own, or one that claims another class, may
+    answer in any way, or fail.
     """
-    if type(value) in (bool, int, float, str, datetime.datetime, datetime.date, Decimal, Fraction):
+    kind = type(value)
+    if kind in (bool, int, float, str, Decimal, Fraction, datetime.datetime, datetime.date, np.datetime64):
         return value
-    try:
-        if isinstance(value, np.generic):
-            return value.item() if value.dtype.kind in "biufU" and value.dtype.itemsize <= 8 else _odd(value)
-        if isinstance(value, str):
-            return str.__str__(value)
-        if isinstance(value, int):
-            return int.__int__(value)
-        if isinstance(value, float):
-            return float.__float__(value)
-        if isinstance(value, datetime.datetime):
-            return value if type(value).__module__.startswith("pandas.") else None
-    except Exception:
-        return None
-    return None
+    if issubclass(kind, str):
+        return str.__str__(cast(str, value))
+    if issubclass(kind, int):
+        return int.__int__(cast(int, value))
+    if issubclass(kind, float):
+        return float.__float__(cast(float, value))
+    if kind is np.bool_ or (issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64)):
+        return np.generic.item(cast(np.generic, value))
+    if issubclass(kind, np.floating):
+        # Of a long double, `item` is a long double.
+        return np.generic.__float__(cast(Any, value))
+    return value if kind in _pandas_moments() else None
 
 
-def _odd(value: "np.generic") -> object:
-    """Return numpy's longer scalars as what they hold."""
-    if isinstance(value, np.str_):
-        return str.__str__(value)
-    if isinstance(value, np.floating):
-        return float(value)
-    return value if isinstance(value, np.datetime64) else None
+def _pandas_moments() -> tuple[type, ...]:
+    """Return the types of pandas' moments, if somebody has loaded pandas."""
+    pandas: Any = sys.modules.get("pandas")
+    return (pandas.Timestamp, type(pandas.NaT)) if hasattr(pandas, "NaT") else ()
 
 
 def _number(value: object, texts: bool) -> float:
@@ -213,7 +211,7 @@ def microseconds(moment: datetime.datetime) -> int:
 def _from_datetimes(values: AnyArray) -> npt.NDArray[np.int64]:
     """Read numpy's moments, whatever they are counted in; floor what is finer than a microsecond."""
     unit, count = np.datetime_data(values.dtype)
-    raw = values.astype(np.int64) if values.dtype.kind != "M" else values.view(np.int64)
+    raw = values.astype(np.int64)
     gone = raw == MISSING_MOMENT
     if unit in _FINER and count == 1:
         found = np.floor_divide(raw, _FINER[unit])

@@ -66,7 +66,9 @@ def _table(estimator: BaseEstimator, X: Any, y: str | None, **checks: Any) -> An
     """Return X as an array of floats, or as a sparse matrix of them."""
     kind: type[Exception] = InvalidParameter
     try:
-        return validate_data(estimator, _unmasked(X), y, accept_sparse="csr", dtype=np.float64, **checks)
+        # A cell of a longer type may be beyond all floats, or below, whatever numpy was told to do about that.
+        with np.errstate(all="ignore"):
+            return validate_data(estimator, _unmasked(X), y, accept_sparse="csr", dtype=np.float64, **checks)
     except (ValueError, TypeError, OverflowError) as error:
         message = str(error).split("\n", 1)[0]
         kind = TypeError if isinstance(error, TypeError) else kind

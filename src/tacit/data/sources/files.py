@@ -87,6 +87,13 @@ def listed(path: Path) -> tuple[Path, ...]:
             raise InvalidParameter(
                 f"{str(other)!r} and {str(file)!r} are one file: its records would count twice. Remove the link."
             )
+    plain: dict[str, Path] = {}
+    for file in found:
+        if (other := plain.setdefault(re.sub(r"\.gz$", "", str(file), flags=re.I), file)) != file:
+            raise InvalidParameter(
+                f"{str(other)!r} and {str(file)!r} seem to be one file, once compressed: its records would count "
+                "twice. Move one of them away."
+            )
     return found
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from tacit.data.columns import Column, Ignored, Key
+from tacit.data.frames import UnreadTable
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
-from tacit.data.stored import Stored, check_declared
-from tacit.data.values import AnyArray
+from tacit.data.stored import check_declared
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -26,17 +26,21 @@ class MemoryTable(Table):
 
     def __init__(
         self,
-        cells: Mapping[str, AnyArray],
-        stored: Mapping[str, Stored],
+        table: UnreadTable,
         columns: Mapping[str, Column],
         identity: str,
         *,
         ordered: bool = True,
     ) -> None:
-        self.stored, self.identity, self.ordered = dict(stored), identity, ordered
+        self.stored, self.identity, self.ordered = (
+            {name: each.stored for name, each in table.items()},
+            identity,
+            ordered,
+        )
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
         check_declared(self.columns, self.stored)
-        lengths = {len(cells[name]) for name in self.columns}
+        cells = {name: table[name].cells() for name in self.columns}
+        lengths = {len(each) for each in cells.values()}
         if len(lengths) > 1:
             raise InvalidParameter(f"all columns of a table must be equally long, got lengths {sorted(lengths)!r}.")
         self.n = lengths.pop() if lengths else 0

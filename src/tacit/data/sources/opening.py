@@ -1,19 +1,20 @@
 """Which source reads what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.data.columns import Column
-from tacit.data.frames import Cells, read_table
+from tacit.data.frames import Unread, UnreadTable, read_table
 from tacit.data.schema import Schema
 from tacit.data.sources.files import FileTable, stored_in
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.table import Table
 from tacit.data.stored import Stored
-from tacit.data.values import objects
+from tacit.data.values import AnyArray, objects
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
@@ -38,7 +39,7 @@ def stored_columns(source: Any) -> Mapping[str, Stored]:
     if isinstance(source, str | Path):
         return stored_in(_path(source))
     if _is_address(source) and source[0].startswith("sqlite:"):
-        return {name: stored for name, (_, stored) in _read_sqlite(*source).items()}
+        return {name: column.stored for name, column in _read_sqlite(*source).items()}
     if _is_address(source) or _is_live(source):
         from tacit.data.sources.live import described
 
@@ -47,20 +48,16 @@ def stored_columns(source: Any) -> Mapping[str, Stored]:
         X = source[0] if isinstance(source, tuple) else source
         names = [f"x{place}" for place in range(np.shape(X)[1])] + (["y"] if isinstance(source, tuple) else [])
         return dict.fromkeys(names, Stored("cells"))
-    return {name: stored for name, (_, stored) in read_table(source, ()).items()}
+    return {name: column.stored for name, column in read_table(source, ()).items()}
 
 
-def _in_memory(cells: Cells, columns: Mapping[str, Column], name: str | None, *, ordered: bool = True) -> MemoryTable:
-    return MemoryTable(
-        {each: values for each, (values, _) in cells.items()},
-        {each: stored for each, (_, stored) in cells.items()},
-        columns,
-        name or unique_name(),
-        ordered=ordered,
-    )
+def _in_memory(
+    found: UnreadTable, columns: Mapping[str, Column], name: str | None, *, ordered: bool = True
+) -> MemoryTable:
+    return MemoryTable(found, columns, name or unique_name(), ordered=ordered)
 
 
-def _arrays(X: Any, y: Any, schema: Schema) -> Cells:
+def _arrays(X: Any, y: Any, schema: Schema) -> UnreadTable:
     """Read features and targets that stand beside each other."""
     if schema.target is None:
         raise InvalidParameter("(X, y) needs a schema that says which column y is: Schema(columns, target=...).")
@@ -81,7 +78,7 @@ def _from_database(address: str, table: str, columns: Mapping[str, Column], name
     )
 
 
-def _read_sqlite(address: str, table: str) -> Cells:
+def _read_sqlite(address: str, table: str) -> UnreadTable:
     """Read all columns of a table into memory: whatever type was declared for a column, a cell may be of any."""
     import sqlalchemy as sa
 
@@ -102,7 +99,11 @@ def _read_sqlite(address: str, table: str) -> Cells:
         raise InvalidParameter(f"the table {table!r} cannot be read ({failure}). Check the address and the name.")
     if len(set(names)) != len(names):
         raise InvalidParameter("the table has two columns of the same name. Rename one.")
-    return {name: (objects([row[place] for row in rows]), Stored("cells")) for place, name in enumerate(names)}
+    return {name: Unread(Stored("cells"), partial(_picked, rows, place)) for place, name in enumerate(names)}
+
+
+def _picked(rows: Sequence[Sequence[object]], place: int) -> AnyArray:
+    return objects([row[place] for row in rows])
 
 
 def _path(source: str | Path) -> Path:

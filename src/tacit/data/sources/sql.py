@@ -1,6 +1,5 @@
 """Records behind an engine of SQL: one subquery cleans them, and everything else is asked of that."""
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from tacit.data.sources.table import Block, Table
 from tacit.data.stored import Stored, check_declared
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
+from tacit.numerics.process import this_process
 
 INDEX = "tacit_index"
 # Connections that a fork brought along: they belong to the parent, and closing them here would disturb it.
@@ -29,7 +29,7 @@ class SQLTable(Table):
 
     dialect: ClassVar[Dialect]
     ordered: bool = False
-    _opened: tuple[int, Any] | None
+    _opened: tuple[tuple[int, int], Any] | None
     relation: str
     """What stands behind FROM: the raw records."""
 
@@ -151,7 +151,7 @@ class SQLTable(Table):
     def connection(self) -> Any:
         """The connection of this process."""
         known = getattr(self, "_opened", None)
-        if known is not None and known[0] == os.getpid():
+        if known is not None and known[0] == this_process():
             return known[1]
         _INHERITED.append(known)
         self._hold(self._connect())
@@ -160,7 +160,7 @@ class SQLTable(Table):
 
     def _hold(self, connection: Any) -> None:
         """Keep a connection that was made in this process."""
-        self._opened = (os.getpid(), connection)
+        self._opened = (this_process(), connection)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_opened": None}

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
-
-_forks = 0
+from tacit.numerics.process import this_process
 
 
 @final
@@ -26,11 +25,6 @@ class KeptAnswer:
     numbers: bytes
 
 
-def _process() -> tuple[int, int]:
-    """Return what no fork of this process has: a child may have the same number, in another namespace."""
-    return os.getpid(), _forks
-
-
 @final
 class TurnLock:
     """Gives the turn to answer to one thread of this process at a time, and not again within its own turn.
@@ -40,17 +34,17 @@ class TurnLock:
 
     def __init__(self) -> None:
         self.seen: tuple[int, bytes] = (0, b"")
-        self._process, self._lock, self._taken = _process(), threading.RLock(), False
+        self._process, self._lock, self._taken = this_process(), threading.RLock(), False
 
     def renew(self) -> None:
         """Free it in a fork, unless it was taken: SQLite still believes to hold the lock of that turn."""
         if not self._taken:
-            self._process, self._lock = _process(), threading.RLock()
+            self._process, self._lock = this_process(), threading.RLock()
 
     @property
     def ours(self) -> bool:
         """Whether it was made, or renewed, in this process."""
-        return self._process == _process()
+        return self._process == this_process()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -78,8 +72,6 @@ FILE_LOCKS: dict[tuple[str, str], TurnLock] = {}
 
 
 def _forked() -> None:
-    global _forks
-    _forks += 1
     for lock in FILE_LOCKS.values():
         lock.renew()
 

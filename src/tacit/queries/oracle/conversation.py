@@ -11,6 +11,7 @@ chosen by looking at earlier answers about the same records is not independent. 
 
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, final
 
@@ -20,7 +21,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, positive_number, whole_number
 from tacit.errors import InvalidParameter
-from tacit.queries.oracle.oracle import Answer, Asking, StatisticalOracle, asked_in_words
+from tacit.queries.oracle.oracle import Answer, Asking, Shares, StatisticalOracle, asked_in_words
 from tacit.queries.oracle.plan import (
     LARGEST_EPSILON,
     Demand,
@@ -29,7 +30,8 @@ from tacit.queries.oracle.plan import (
     rounded_up,
     smallest_epsilon,
 )
-from tacit.sums.engines.engine import Part
+from tacit.queries.oracle.rounds import Turns
+from tacit.sums.engines.engine import Part, Prepared
 from tacit.sums.query import StatisticalQuery
 
 
@@ -73,34 +75,48 @@ class Conversation:
             epsilon = self._needed(tolerance)
         self.plan = self._best(Budget(epsilon))
         self._payers = self._opened() if self.plan.parts > 1 else []
-        self._used = sum(1 for payer in self._payers if payer is not None and payer.spent)
+        spent = {number for number, payer in enumerate(self._payers) if payer is not None and payer.spent}
+        self._turns = Turns(set(range(self._count)) - spent)
 
     @property
     def left(self) -> int:
         """How many queries can still be asked."""
-        return self._count - self._used
+        return len(self._turns)
 
     def ask(self, query: StatisticalQuery) -> Answer:
         """Answer the next query; one that was asked before in this conversation gets the same answer for nothing."""
-        if not isinstance(query, StatisticalQuery):
+        if type(query) is not StatisticalQuery:
             raise InvalidParameter(f"a conversation is about single numbers, got a {type(query).__name__}.")
-        if not self.left:
-            raise InvalidParameter(f"this conversation had {self._count} queries, and all were asked.")
-        split = self.plan.parts > 1
-        part = Part(self._used, self._count) if split else None
-        payer = self._payers[self._used] if split else self._oracle.ledger
-        demand = self._demand(self._oracle.engine.part_size(part) if part is not None else self._oracle.n)
-        budget = self.plan.budget if split else self.plan.budget / self._count
-        step = replace(self.plan, budget=budget, size=1)
+        query = replace(query)
         prepared = [self._oracle.engine.prepare(query)]
-        asking = Asking(self._noise_rate, f"{self._name}: {asked_in_words(prepared)}", payer, part, talk=self._name)
-        shares = self._oracle._shares(prepared, demand, step, asking)
-        if not shares.repeated:
-            self._used += 1
+        # A turn is taken before anything is drawn: threads and copies share them, and none is used twice.
+        turn, shares = self._turns.take_next(), None
+        try:
+            shares = self._shares(prepared, turn)
+        finally:
+            if shares is None or shares.repeated:
+                self._turns.give_back(turn)
         means = shares.means
-        if not split:
+        if self.plan.parts == 1:
             means = np.clip(np.rint(means / self._grid), 0, round(1 / self._grid)) * self._grid
+        step = self._step
         return shares.answer(query.answer(means), step.tolerance * query.unit, step)
+
+    @property
+    def _step(self) -> Plan:
+        """How one query is answered: with the whole budget of its part, or with its share of the budget."""
+        budget = self.plan.budget if self.plan.parts > 1 else self.plan.budget / self._count
+        return replace(self.plan, budget=budget, size=1)
+
+    def _shares(self, prepared: Sequence[Prepared], turn: int) -> Shares:
+        """Ask in a turn: of its own part, which pays, or of all records."""
+        oracle = self._oracle
+        split = self.plan.parts > 1
+        part = Part(turn, self._count) if split else None
+        payer = self._payers[turn] if split else oracle.ledger
+        demand = self._demand(oracle.n if part is None else oracle.engine.part_size(part))
+        asking = Asking(self._noise_rate, f"{self._name}: {asked_in_words(prepared)}", payer, part, talk=self._name)
+        return oracle._shares(prepared, demand, self._step, asking)
 
     @property
     def _grid(self) -> float:

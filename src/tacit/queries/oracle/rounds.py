@@ -6,10 +6,8 @@ one release and one process, so there is nothing that a copy, a crash or a resta
 """
 
 import math
-import os
 import threading
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -29,52 +27,59 @@ from tacit.mechanisms.gaussian import Multipliers
 from tacit.mechanisms.mechanism import Mechanism, typed_below
 from tacit.noise import Source, add_on_grid
 from tacit.numerics.arrays import Floats
+from tacit.numerics.process import this_process
 from tacit.queries.oracle.plan import Demand, NoiseKind, Plan, noise_kinds
 
 
 @final
 class Turns:
-    """Which rounds may still be asked: each is, at most once, in the process that they were opened in.
+    """Which of a number of questions may still be asked: each is, at most once, in the process that agreed on them.
 
-    A fork has a copy of everything, a worker would have one, and each copy could ask every round again for the one
-    charge. So a turn is taken under a lock, nothing here can be pickled, and after a fork there are no turns left.
+    A fork has a copy of everything, a worker would have one, and each copy could ask every question again for the one
+    charge. So a turn is taken under a lock, nothing here can be pickled, and in a fork there are no turns.
     """
 
-    def __init__(self, count: int) -> None:
-        self._left = set(range(count))
-        self._lock = threading.Lock()
-        _OPEN.add(self)
+    def __init__(self, open_turns: Iterable[int]) -> None:
+        self._left, self._lock, self._process = set(open_turns), threading.Lock(), this_process()
+
+    def __len__(self) -> int:
+        return len(self._left)
 
     def take(self, number: int) -> None:
-        """Take the turn of a round, or refuse."""
+        """Take a turn, or refuse."""
+        # Before the lock, which a thread may have held when a fork copied it.
+        if self._process == this_process() and type(number) is int:
+            with self._lock:
+                if number in self._left:
+                    self._left.remove(number)
+                    return
+        raise InvalidParameter(
+            f"round {number!r} is not open: it was asked before, was not agreed on, or its session is over or "
+            "belongs to another process. Rounds are asked once, where their session was opened."
+        )
+
+    def take_next(self) -> int:
+        """Take the first turn that is left, or refuse."""
+        if self._process != this_process():
+            raise InvalidParameter("a conversation is held in the process that opened it, and this is another.")
         with self._lock:
-            if type(number) is not int or number not in self._left:
-                raise InvalidParameter(
-                    f"round {number!r} is not open: it was asked before, was not agreed on, or its session is over or "
-                    "belongs to another process. Rounds are asked once, where their session was opened."
-                )
+            if not self._left:
+                raise InvalidParameter("this conversation is over: all queries that were agreed on were asked.")
+            number = min(self._left)
             self._left.remove(number)
+        return number
+
+    def give_back(self, number: int) -> None:
+        """Open a turn again in which nothing was drawn."""
+        with self._lock:
+            self._left.add(number)
 
     def close(self) -> None:
         """Take all turns that are left: what was not asked is not asked any more."""
-        # Not under the lock, which a thread may have held when a fork copied it.
         self._left = set()
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidParameter("rounds are asked where their session was opened: they cannot be sent elsewhere.")
-
-
-_OPEN: "weakref.WeakSet[Turns]" = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for turns in list(_OPEN):
-        turns._lock = threading.Lock()
-        turns.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+        raise InvalidParameter("questions are asked where they were agreed on: they cannot be sent elsewhere.")
 
 
 @final
@@ -153,7 +158,7 @@ class Rounds(Mechanism[None, OpenRounds]):
 
     def randomise(self, value: None, source: Source) -> OpenRounds:
         """Open the rounds."""
-        return OpenRounds(self, source, Turns(self.count))
+        return OpenRounds(self, source, Turns(range(self.count)))
 
     def noisy(self, demand: Demand, sums: Floats, source: Source) -> Floats:
         """Add one round's noise to its sums; `OpenRounds` sees to it that each round is noised once."""

@@ -67,7 +67,7 @@ class Session:
         self._open: OpenRounds | None = None
         if self._oracle is not None and budget is not None and len(self.rounds) > 1:
             self._open = self._opened(self._oracle, budget)
-        self._turns = Turns(len(self.rounds)) if self._open is None else self._open.turns
+        self._turns = Turns(range(len(self.rounds))) if self._open is None else self._open.turns
 
     def _opened(self, oracle: StatisticalOracle, budget: Budget) -> OpenRounds:
         """Charge for all rounds; queries that cannot be asked are refused before."""

@@ -53,7 +53,8 @@ def engine_of_arrays(
 
 
 def _dense(X: Any, low: float, high: float) -> Floats:
-    rows = _clamped(np.asarray(X, dtype=np.float64), low, high)
+    with np.errstate(all="ignore"):
+        rows = _clamped(np.asarray(X, dtype=np.float64), low, high)
     if rows.ndim != 2:
         raise InvalidParameter(f"X must be a matrix, got the shape {rows.shape}.")
     return rows
@@ -63,14 +64,15 @@ def _stored(X: Any, low: float, high: float) -> Any:
     """Return a sparse matrix with each cell stored once: cells are clamped where they are stored."""
     if not low <= 0 <= high:
         raise InvalidParameter("the bounds of a sparse matrix must have 0 between them: most of its cells are 0.")
-    rows = sparse.csc_array(X, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.data = _clamped(rows.data, low, high)
+    # A cell of a longer type may be beyond all floats, or below.
+    with np.errstate(all="ignore"):
+        rows = sparse.csc_array(X, dtype=np.float64, copy=True)
+        rows.sum_duplicates()
+        rows.data = _clamped(rows.data, low, high)
     return rows
 
 
 def _clamped(cells: Floats, low: float, high: float) -> Floats:
     """Bring cells into their range; what is no number, or too near to 0, counts as 0."""
-    with np.errstate(all="ignore"):
-        inside = np.clip(cells, low, high)
-        return np.where(np.isnan(inside) | (np.abs(inside) < SMALLEST), 0.0, inside)
+    inside = np.clip(cells, low, high)
+    return np.where(np.isnan(inside) | (np.abs(inside) < SMALLEST), 0.0, inside)

@@ -62,14 +62,8 @@ def records_of_arrays(
     X: Any, y: Any, bounds: tuple[float, float] | Sequence[tuple[float, float]], labels: tuple[Any, Any]
 ) -> Records:
     """Return arrays as records: features x0, x1, ... within bounds, and a label y."""
-    width = _width(X)
-    pairs = [bounds] * width if np.ndim(bounds) == 1 else list(bounds)
-    if len(pairs) != width:
-        raise InvalidParameter(f"bounds must be a pair (low, high), or one for each of the {width} columns.")
-    columns: dict[str, Column] = {
-        f"x{place}": Number(*checked_range(*pair))  # type: ignore[misc]
-        for place, pair in enumerate(pairs)
-    }
+    pairs = _pairs(X, bounds)
+    columns: dict[str, Column] = {f"x{place}": Number(*checked_range(*pair)) for place, pair in enumerate(pairs)}
     if y is None:
         return Records(X, Schema(columns))
     return Records((X, y), Schema({**columns, "y": _label_column(labels)}, target="y"))
@@ -95,15 +89,22 @@ def _of_arrays(table: Any, bounds: Any, labels: tuple[Any, Any] | None) -> Engin
     return engine_for(records_of_arrays(X, y, bounds, pair), labels=labels)
 
 
-def _width(X: Any) -> int:
+def _pairs(X: Any, bounds: Any) -> list[Any]:
+    """Return a pair of bounds for every column; no record is asked how many columns there are."""
+    each = np.ndim(bounds) != 1
     if isinstance(X, np.ndarray):
-        if X.ndim != 2:
-            raise InvalidParameter(f"X must be a matrix, got the shape {X.shape}.")
-        return int(X.shape[1])
-    if not X:
-        raise InvalidParameter("an oracle needs at least one record, got none.")
-    first = X[0]
-    return len(first) if isinstance(first, list | tuple | np.ndarray) else 1
+        if X.ndim != 2 or (each and X.shape[1] != len(bounds)):
+            raise InvalidParameter(
+                "X must be a matrix, with bounds=(low, high) or a pair for each of its columns, got the shape "
+                f"{X.shape}."
+            )
+        return list(bounds) if each else [bounds] * X.shape[1]
+    if not each:
+        raise InvalidParameter(
+            "a list of rows does not say how many columns it has: its rows may differ. Give a pair of bounds for each "
+            "column, or an array."
+        )
+    return list(bounds)
 
 
 def _label_column(labels: tuple[Any, Any]) -> Column:
