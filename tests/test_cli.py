@@ -1,8 +1,5 @@
 """The command line is a thin skin: it does what the library does, and errors are one line."""
 
-import subprocess
-import sys
-
 import pytest
 from typer.testing import CliRunner
 
@@ -126,19 +123,3 @@ def test_help_names_every_command():
     result = _run("--help")
     assert result.exit_code == 0
     assert all(name in result.output for name in ("demo", "ledger", "audit"))
-
-
-def test_importing_tacit_loads_nothing_heavy():
-    """`import tacit, tacit.data` loads no database engine, cluster, web framework, drawing or data frame library.
-
-    Of the last ones, those do not count that scikit-learn itself loads.
-    """
-    heavy = ("ibis", "pyspark", "fastapi", "matplotlib", "typer", "rich")
-    frames = ("narwhals", "pandas", "polars", "pyarrow")
-    code = (
-        "import sys, sklearn.base, scipy.sparse; before = set(sys.modules); import tacit, tacit.data;"
-        f"print([name for name in {heavy} if name in sys.modules]);"
-        f"print([name for name in {frames} if name in set(sys.modules) - before])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["[]", "[]"]

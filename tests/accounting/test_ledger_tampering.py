@@ -109,10 +109,10 @@ NEW_TERMS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.fixture(params=[5000, 2], ids=["in one piece", "by twos"])
-def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let histories be read in pieces of some length."""
-    monkeypatch.setattr(ledger_module, "_PIECE", request.param)
+@pytest.fixture
+def piece(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let histories be read in one piece from PostgreSQL, and by twos from SQLite: how is no matter of the database."""
+    monkeypatch.setattr(ledger_module, "_PIECE", 2 if address.startswith("sqlite") else 5000)
 
 
 @pytest.mark.usefixtures("piece")

@@ -25,7 +25,7 @@ DELTA = 1e-6
 
 def _delta(epsilon: float, chance: float, first: float, second: float) -> float:
     """Return delta between (1-q) N(0, 1) + q N(first, 1) and the same with second, one line, by summing densities."""
-    x = np.linspace(-40.0, 40.0, 400_001)
+    x = np.linspace(-40.0, 40.0, 100_001)
 
     def density(centre: float) -> Any:
         return (1 - chance) * np.exp(-x * x / 2) + chance * np.exp(-((x - centre) ** 2) / 2)
@@ -117,7 +117,8 @@ def test_an_event_that_does_not_say_is_not_charged(tmp_path: Any) -> None:
 
 def _divergence(order: float, chance: float, first: float, second: float) -> float:
     reach = 12 + 1.5 * order * max(abs(first), abs(second))
-    x = np.linspace(-reach, reach, 40_001)
+    # Sums of smooth densities are right to the last digits from steps of a fifth of a deviation on.
+    x = np.linspace(-reach, reach, 4_001)
 
     def log_density(centre: float) -> Any:
         return np.logaddexp(math.log1p(-chance), math.log(chance) + centre * x - centre * centre / 2)
@@ -157,7 +158,7 @@ def test_the_divergence_of_the_worst_pair_is_right_and_rounded_up(chance: float,
             return (upper**a * lower ** (1 - a) - a * (upper - lower) - lower) * mpmath.npdf(x)
 
         ends = [-s - 14 + (a * s + s + 28) * step / 16 for step in range(17)]
-        exact = mpmath.log1p(mpmath.quad(excess, ends)) / (a - 1)
+        exact = mpmath.log1p(mpmath.quad(excess, ends, maxdegree=4)) / (a - 1)
         assert exact <= sampled_divergence(chance, shift, order) <= exact * (1 + mpmath.mpf(1) / 100)
 
 

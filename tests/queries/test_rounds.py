@@ -157,14 +157,14 @@ def _answer(ask: Any, number: int = 0) -> float | None:
 def test_a_strategy_that_forks_gets_one_answer_for_a_round(
     oracle: StatisticalOracle, ledger: Ledger, tmp_path: Path, first: str, fork: Any
 ) -> None:
-    """Forty children of a forking strategy would else have an independent answer each, for one charge.
+    """Six children of a forking strategy would else have an independent answer each, for one charge.
 
     Python does not see the fork of a C library, and runs nothing after it.
     """
 
     def strategy(ask: Any) -> list[float | None]:
         mine = [_answer(ask)] if first == "parent" else []
-        for number in range(40):
+        for number in range(6):
             child = fork()
             if child == 0:
                 found = [_answer(ask, each) for each in (0, 1)]
@@ -175,7 +175,7 @@ def test_a_strategy_that_forks_gets_one_answer_for_a_round(
 
     (mine,) = _carried_out(oracle, strategy)
     assert mine is not None
-    assert [file.read_text() for file in tmp_path.glob("*.answer")] == ["[]"] * 40
+    assert [file.read_text() for file in tmp_path.glob("*.answer")] == ["[]"] * 6
     assert ledger.spent == Budget(0.2)
 
 

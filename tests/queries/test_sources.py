@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from support.engine_children import count_the_old
 from support.nasty_tables import file_records
 from tacit.data import Category, Flag, Number, Records, Schema
 from tacit.errors import InvalidParameter
@@ -126,12 +126,6 @@ def test_no_records_are_refused() -> None:
             StatisticalOracle((rows, []), bounds=[(0, 1)] * 2)
 
 
-def _in_child(path: Path, engine: Engine | None = None) -> None:
-    found = engine or pickle.loads(path.read_bytes())
-    assert _count(found) == [1]
-    os._exit(17)
-
-
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_several_processes_may_use_an_engine_over_files(method: str, tmp_path: Path) -> None:
@@ -141,7 +135,7 @@ def test_several_processes_may_use_an_engine_over_files(method: str, tmp_path: P
     (tmp_path / "engine").write_bytes(pickle.dumps(engine))
     context = multiprocessing.get_context(method)
     inherited, count = (engine, 4) if method == "fork" else (None, 2)
-    children = [context.Process(target=_in_child, args=(tmp_path / "engine", inherited)) for _ in range(count)]
+    children = [context.Process(target=count_the_old, args=(tmp_path / "engine", inherited)) for _ in range(count)]
     for child in children:
         child.start()
     for child in children:
@@ -186,21 +180,6 @@ def test_tables_without_a_name_are_told_apart() -> None:
     assert third == fourth
     other = Schema({**SCHEMA.columns, "age": Number(0, 60)}, target="y")
     assert engine_for(Records(COLUMNS, other, name="ward")).identity != third
-
-
-def test_importing_tacit_loads_neither_ibis_nor_spark() -> None:
-    """Arrays and frames in memory need neither."""
-    code = (
-        "import sys, numpy as np\n"
-        "from tacit.data import Number, Records, Schema\n"
-        "from tacit.queries import StatisticalOracle, StatisticalQuery\n"
-        "query = StatisticalQuery(lambda t: t.x0 > 0)\n"
-        "StatisticalOracle((np.ones((9, 1)), np.ones(9)), bounds=(0, 1)).ask(query, epsilon=1.0)\n"
-        "StatisticalOracle(Records({'x0': [1, 2]}, Schema({'x0': Number(0, 1)}))).ask(query, epsilon=1.0)\n"
-        "print(sorted({'ibis', 'duckdb', 'pyspark', 'pandas'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() in ("[]", "['pandas']")
 
 
 def test_without_duckdb_a_file_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -325,7 +325,7 @@ INEXPRESSIBLE = {
 
 def _many(column: Any) -> Any:
     total = column
-    for _ in range(20_001):
+    for _ in range(10_001):  # of two operations each
         total = (total * 0.5) + 0.25
     return total
 
