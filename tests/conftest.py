@@ -21,6 +21,9 @@ import support
 
 # One of scikit-learn's checks runs only if this is set before SciPy is loaded.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Tests run beside each other, one to a core: threads of their own would only wait for one another.
+for library in ("OMP", "OPENBLAS"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 settings.register_profile(
     "tacit",
