@@ -31,6 +31,10 @@ from tacit.data.values import BLANKS, DAY, EPOCH, MISSING_MOMENT, AnyArray, keys
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
+_FINE = 32
+EVERYWHERE = 2**53
+"""How many places a line has, more or less."""
+
 LARGEST, SMALLEST = 1e100, 1e-100
 """Numbers and bounds lie within LARGEST of 0; what is nearer to 0 than SMALLEST is 0."""
 
@@ -49,6 +53,15 @@ class Column(ABC):
     def largest(self) -> float:
         """The largest L2 norm of a row of the code: at most 1."""
         return 1.0
+
+    @property
+    def places(self) -> int:
+        """How many places there are on the line from -1 to 1 that is the code; 0 if the code is no such line."""
+        return 0
+
+    def points(self, knots: int) -> AnyArray:
+        """Return values of the column that show all of an effect with so many knots, in order."""
+        return np.empty(0)
 
     @abstractmethod
     def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
@@ -96,6 +109,19 @@ class Number(Column):
             object.__setattr__(self, "missing", 0.0 if abs(missing) < SMALLEST else missing)
             if not low <= missing <= high:
                 raise InvalidParameter(f"missing must lie between low={low!r} and high={high!r}, got {missing!r}.")
+
+    @property
+    def places(self) -> int:
+        """All of the line."""
+        return EVERYWHERE
+
+    def points(self, knots: int) -> Floats:
+        """Return the knots; on a logarithmic scale, where lines between knots bend, points between them too."""
+        between = -(-_FINE // (knots - 1)) if self.log else 1
+        shares = np.linspace(0.0, 1.0, (knots - 1) * between + 1)
+        width = self.high - self.low
+        inside = np.expm1(shares * math.log1p(width)) if self.log else shares * width
+        return np.clip(self.low + inside, self.low, self.high)
 
     @property
     def fallback(self) -> float:
@@ -146,6 +172,16 @@ class Moment(Column):
             if not low <= missing <= high:
                 raise InvalidParameter(f"missing must lie between {self.low} and {self.high}, got {self.missing!r}.")
             object.__setattr__(self, "missing", _written(missing))
+
+    @property
+    def places(self) -> int:
+        """All of the line."""
+        return EVERYWHERE
+
+    def points(self, knots: int) -> AnyArray:
+        """Return the knots, as dates with times."""
+        low, high = self.ends
+        return np.array([low + (high - low) * place // (knots - 1) for place in range(knots)], dtype="datetime64[us]")
 
     @property
     def ends(self) -> tuple[int, int]:

@@ -3,18 +3,20 @@
 The defaults (numbers in [-1, 1], the constant inside the row, rows scaled to norm 1) were chosen among some thirty
 ways to code records by their accuracy on Adult, Diabetes 130, CoverType and KDD99. So no figure measured on these
 four sets is an unbiased estimate of what the defaults do elsewhere. What levels, flags and the constant weigh beside
-numbers, 1/2, was chosen later on synthetic tables alone (docs/decisions/0005-a-margin-in-the-loss.md).
+numbers, 1/2, was chosen later on synthetic tables alone (docs/decisions/0005-a-margin-in-the-loss.md), and so were
+the hats of curves (docs/decisions/0013-curves.md).
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.data.bounded import BoundedRows
+from tacit.data.curves import Curves, checked_pairs, curves_of, product, surface_names, with_curve
 from tacit.data.frames import read_columns
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -28,6 +30,8 @@ _HALF = 0.5
 # computed one, at or below 1 for up to some hundred thousand columns.
 _MARGIN = 1.0 - 2.0**-36
 _SHORTEST = 1e-100
+_SURFACE_KNOTS = 5
+_MOST_PRODUCTS = 10_000
 
 
 @final
@@ -35,7 +39,10 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Map every record into the unit ball, by the schema alone; nothing is learned from data.
 
     Each column becomes a block of norm at most 1 (`tacit.data.columns`), a constant 1/2 is appended, and the
-    row is brought to a norm of at most 1 by `norm`:
+    row is brought to a norm of at most 1 by `norm`. With `curves`, a number of knots or `tacit.data.Curves`, numbers,
+    moments and ordinals become piecewise-linear curves with that many knots over their declared scale
+    (`tacit.data.curves`); `interactions`, pairs of columns such as [("age", "hours")], add the products of two codes:
+    for two curves a surface over a grid of at most 5 by 5 knots. The norm:
 
     - `"scale"` (the default) divides each row by its own norm. Next to the constant this changes no linear
       classifier: w.x + b > 0 says the same before and after a division of (x, 1/2) by a positive number.
@@ -54,10 +61,20 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (`set_output`) cannot: the estimator then needs `data_norm=encoder.data_norm`.
     """
 
-    def __init__(self, schema: Schema, *, norm: Literal["scale", "bound"] = "scale", constant: bool = True) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        norm: Literal["scale", "bound"] = "scale",
+        constant: bool = True,
+        curves: bool | int | Curves = False,
+        interactions: Sequence[tuple[str, str]] | None = None,
+    ) -> None:
         self.schema = schema
         self.norm = norm
         self.constant = constant
+        self.curves = curves
+        self.interactions = interactions
 
     @property
     def data_norm(self) -> float:
@@ -104,8 +121,9 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for block in self._blocks(cleaned, count):
                 start, end = end, end + block.shape[1]
                 rows[:, start:end] = block
-                # A block is one number or zeros and a single half: its sum of squares is the same in any order.
-                squares += np.square(block).sum(axis=1)
+                # Column by column: a sum along rows may be taken in another order for another number of rows.
+                for place in range(start, end):
+                    squares += np.square(rows[:, place])
             if self.norm == "bound":
                 squares[:] = self._largest()
             rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
@@ -135,15 +153,43 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter(f'norm must be "scale" or "bound", got {self.norm!r}.')
         if not isinstance(self.constant, bool):
             raise InvalidParameter(f"constant must be True or False, got {self.constant!r}.")
+        curves_of(self.curves)
+        for first, second in self.pairs:
+            products = len(self._surface_outputs(first)) * len(self._surface_outputs(second))
+            if products > _MOST_PRODUCTS:
+                raise InvalidParameter(
+                    f"the interaction of {first!r} and {second!r} would have {products} products, at most "
+                    f"{_MOST_PRODUCTS} are taken. Declare fewer levels, or leave the pair out."
+                )
         name, times = Counter(self._outputs()).most_common(1)[0]
         if times > 1:
             raise InvalidParameter(f"encoded columns must have different names, got {name!r} twice. Rename a column.")
 
+    def outputs_of(self, name: str) -> tuple[str, ...]:
+        """Name the numbers that a column becomes."""
+        column, curves = self.schema.columns[name], self._curves(name)
+        return (*column.outputs(name), *(curves.names(name) if curves else ()))
+
     def _outputs(self) -> list[str]:
         """Name the encoded columns, the constant last."""
-        columns = self.schema.columns
-        names = [output for name in self.schema.features for output in columns[name].outputs(name)]
+        names = [output for name in self.schema.features for output in self.outputs_of(name)]
+        for first, second in self.pairs:
+            names += surface_names(self._surface_outputs(first), self._surface_outputs(second))
         return [*names, _CONSTANT] if self.constant else names
+
+    def _curves(self, name: str, most: int = 10**9) -> Curves | None:
+        """Return the curves of a column, with at most so many knots; None where its code is no line, or stays one."""
+        asked, places = curves_of(self.curves), min(self.schema.columns[name].places, most)
+        return asked.among(places) if asked is not None and places > 2 else None
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of columns that interact."""
+        return checked_pairs(self.interactions, self.schema.features)
+
+    def _surface_outputs(self, name: str) -> tuple[str, ...]:
+        curves = self._curves(name, _SURFACE_KNOTS)
+        return (*self.schema.columns[name].outputs(name), *(curves.names(name) if curves else ()))
 
     def _read(self, X: object) -> list[AnyArray]:
         """Return the columns to encode."""
@@ -151,14 +197,30 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
 
     def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[Floats]:
-        """Encode column by column, the constant last."""
-        declared = self.schema.columns
+        """Encode column by column, then pair by pair, the constant last."""
         for name in self.schema.features:
-            yield declared[name].code(cleaned[name])
+            yield self.code(name, cleaned[name])
+        for pair in self.pairs:
+            yield self.surface(pair, *(cleaned[name] for name in pair))
         if self.constant:
             yield np.full((count, 1), _HALF)
+
+    def code(self, name: str, cleaned: AnyArray, most: int = 10**9) -> Floats:
+        """Return the code of cleaned cells of a column before rows are scaled, with curves of at most so many knots."""
+        return with_curve(self.schema.columns[name].code(cleaned), self._curves(name, most))
+
+    def surface(self, pair: tuple[str, str], *cleaned: AnyArray) -> Floats:
+        """Return the products of the codes of cleaned cells of two columns, before rows are scaled."""
+        first, second = (self.code(name, cells, _SURFACE_KNOTS) for name, cells in zip(pair, cleaned, strict=True))
+        return product(first, second, max(self.schema.columns[name].largest for name in pair))
+
+    def knots_of(self, name: str) -> int:
+        """How many knots the curve of a column has: 2 for a straight line."""
+        curves = self._curves(name)
+        return 2 if curves is None else curves.knots
 
     def _largest(self) -> float:
         """The largest squared norm of a row before it is divided."""
         blocks = [self.schema.columns[name].largest for name in self.schema.features]
-        return math.fsum(block**2 for block in [*blocks, _HALF * self.constant])
+        pairs = [min(self.schema.columns[name].largest for name in pair) for pair in self.pairs]
+        return math.fsum(block**2 for block in [*blocks, *pairs, _HALF * self.constant])

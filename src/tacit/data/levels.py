@@ -49,6 +49,10 @@ class Levelled(Column):
         """The norm of the longest code: a code has one number that is not zero."""
         return float(np.abs(self.codes()).max())
 
+    def points(self, knots: int) -> AnyArray:
+        """Return the levels."""
+        return np.array(self.classes, dtype=object)
+
     def clean(self, values: AnyArray) -> tuple[IntArray, State]:
         """Return the index of each value's level, -1 only when no level stands in for unknown values."""
         known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
@@ -119,6 +123,11 @@ class Ordinal(Levelled):
     def unknown(self) -> int:
         """The index of `missing`, or -1."""
         return _index(self.missing, self.classes)
+
+    @property
+    def places(self) -> int:
+        """One for each level."""
+        return len(self.levels)
 
     def codes(self) -> Floats:
         """Space the levels evenly."""

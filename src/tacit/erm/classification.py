@@ -1,6 +1,7 @@
 """Linear classifiers with scikit-learn manners."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
@@ -39,6 +40,8 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     classes: ArrayLike | None = None
     ledger: Ledger | None = None
     random_state: object = None
+    curves: bool | int | Literal["auto"] = "auto"
+    interactions: Sequence[tuple[str, str]] | None = None
 
     saved: ClassVar[Saved] = Saved(
         {
@@ -105,6 +108,9 @@ class PrivateLogisticRegression(_LinearClassifier):
     classes : the labels that can occur; declare them.
     ledger : the account to charge, before anything is released.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
+    curves : how far numbers of `Records` bend: a number of knots over their declared scale, False for straight lines,
+        "auto" for what n, the number of columns, epsilon and delta allow. `curves_` shows each column's effect.
+    interactions : pairs of columns of `Records` whose products count too, such as [("age", "hours")].
     """
 
     saved = _LinearClassifier.saved.and_also(margin_=Number(0, 100))

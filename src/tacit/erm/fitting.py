@@ -1,8 +1,8 @@
 """What all linear estimators do: declare what is public, clip, calibrate, release."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.bounded import BoundedRows
+from tacit.data.curves import Curves, curves_of
+from tacit.data.records import Records
 from tacit.erm.losses.loss import Loss
+from tacit.erm.perturbations.coding import default_curves
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto, perturbation_for
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.erm.summary import summary_of
+from tacit.errors import InvalidParameter
+from tacit.estimators.effects import Effects, effects_of
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
@@ -45,7 +50,9 @@ class Fitted:
 
 
 class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
-    """What linear estimators share: records read as clipped rows, the release, scores."""
+    """What linear estimators share: records read as clipped rows, the release, scores, effects."""
+
+    _wide: ClassVar[tuple[str, ...]] = ("output",)
 
     epsilon: float | None
     delta: float
@@ -53,6 +60,26 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool
     ledger: Ledger | None
     random_state: object
+    curves: bool | int | Literal["auto"]
+    interactions: Sequence[tuple[str, str]] | None
+
+    def _coding(self, records: Records) -> tuple[Curves | Literal[False], Sequence[tuple[str, str]] | None]:
+        """Return the curves that numbers of these records become, and the pairs of columns that interact."""
+        if isinstance(self.curves, str) and self.curves == "auto":
+            budget, scores = needed_budget(self.epsilon, self.delta), max(1, len(records.schema.classes) - 1)
+            wide = getattr(self, "perturbation", "auto") in self._wide
+            return default_curves(budget, records.schema, records.n, scores, wide) or False, self.interactions
+        if isinstance(self.curves, str):
+            raise InvalidParameter(f"curves must be 'auto', False or a number of knots, got {self.curves!r}.")
+        return curves_of(self.curves) or False, self.interactions
+
+    @property
+    def curves_(self) -> Effects:
+        """The effect of every column over its values, with the noise in it; of models that learned from `Records`."""
+        encoder = getattr(self, "encoder_", None)
+        if encoder is None:
+            raise AttributeError("curves_ is there after a fit to Records, whose schema says what columns mean.")
+        return effects_of(encoder, self.coef_, getattr(self, "coef_noise_", None))
 
     def _read(self, X: Any, y: Any, numeric: bool) -> tuple[Budget | None, Rows, NDArray[Any]]:
         """Return the budget, the rows, clipped, and the target of each."""

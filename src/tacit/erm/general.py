@@ -1,5 +1,6 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast, final
 
@@ -47,6 +48,8 @@ class PrivateERM(LinearEstimator):
     classes: ArrayLike | None = None
     ledger: Ledger | None = None
     random_state: object = None
+    curves: bool | int | Literal["auto"] = "auto"
+    interactions: Sequence[tuple[str, str]] | None = None
 
     saved: ClassVar[Saved] = Saved(
         {

@@ -1,6 +1,7 @@
 """Linear regression with scikit-learn manners."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
@@ -43,7 +44,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         squared one because its slope is bounded, "objective" or "gradient" (which needs delta > 0). "auto" takes
         statistics when delta > 0; without a delta their noise grows with the square of the number of features,
         and it takes objective.
-    data_norm, alpha, fit_intercept, ledger, random_state : as for `PrivateLogisticRegression`.
+    data_norm, alpha, fit_intercept, ledger, random_state, curves, interactions : as for `PrivateLogisticRegression`.
     """
 
     epsilon: float | None = None
@@ -56,6 +57,9 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     fit_intercept: bool = True
     ledger: Ledger | None = None
     random_state: object = None
+    curves: bool | int | Literal["auto"] = "auto"
+    interactions: Sequence[tuple[str, str]] | None = None
+    _wide: ClassVar[tuple[str, ...]] = ("auto", "statistics", "output")
 
     saved: ClassVar[Saved] = Saved(
         {

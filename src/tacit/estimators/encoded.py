@@ -1,5 +1,6 @@
 """Records as what estimators learn from: rows of norm at most 1, and targets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -8,6 +9,7 @@ import numpy as np
 from tacit.accounting.ledger import Ledger
 from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Number
+from tacit.data.curves import Curves
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
@@ -30,8 +32,13 @@ class Encoded:
     encoder: PublicEncoder
 
 
-def encoded(records: Records, task: Task) -> Encoded:
-    """Encode records by their schema.
+def encoded(
+    records: Records,
+    task: Task,
+    curves: bool | int | Curves = False,
+    interactions: Sequence[tuple[str, str]] | None = None,
+) -> Encoded:
+    """Encode records by their schema, numbers as curves and pairs of columns by their products where asked.
 
     Guarantee: each row and target depends on that record and the schema alone, and rows have a norm of at most 1.
     Assumes: nothing but what `Records` assume.
@@ -53,7 +60,8 @@ def encoded(records: Records, task: Task) -> Encoded:
         )
     if task == "regression" and not isinstance(column, Number):
         raise InvalidParameter(f"a regression needs a Number as its target, got {schema.target!r}.")
-    encoder = PublicEncoder(schema, norm="bound" if task == "regression" else "scale")
+    norm: Literal["scale", "bound"] = "bound" if task == "regression" else "scale"
+    encoder = PublicEncoder(schema, norm=norm, curves=curves, interactions=interactions)
     records = records.held()
     rows = encoder.transform(records)
     if task == "none":
@@ -102,10 +110,12 @@ def learn(estimator: Any, X: Any, y: Any, task: Task) -> Any:
 
 def _learn(estimator: Any, X: Any, y: Any, task: Task) -> None:
     if not isinstance(X, Records):
+        refuse_coding(estimator)
         estimator._learn(X, y)
         return
     refuse_targets(y)
-    found = encoded(X, task)
+    coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
+    found = encoded(X, task, *coding)
     column = X.schema.columns[str(X.schema.target)]
     told = {
         "ledger": X.account(estimator.ledger),
@@ -138,3 +148,12 @@ def refuse_targets(y: object) -> None:
     """Refuse targets beside records, whose schema names theirs."""
     if y is not None:
         raise InvalidParameter("Records bring their own target, the one that the schema names: fit(records).")
+
+
+def refuse_coding(estimator: object) -> None:
+    """Refuse curves and interactions of rows that no schema describes."""
+    if getattr(estimator, "curves", False) not in ("auto", False) or getattr(estimator, "interactions", None):
+        raise InvalidParameter(
+            "curves and interactions need Records, whose schema says what columns mean and between which bounds. Fit "
+            "Records(table, schema), or put PublicEncoder(schema, curves=..., interactions=...) in front."
+        )

@@ -1,0 +1,128 @@
+"""What a fitted linear model says about each column: its effect on the score, over the column's own values.
+
+A score is a sum of effects, one for each column and one for each declared pair, plus a constant, divided by the length
+of the record's code where the encoder scales rows (which changes no sign, and no order of one column's values).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tacit.data.encoder import PublicEncoder
+from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats
+
+
+@final
+@dataclass(frozen=True)
+class Effect:
+    """The effect of one column, or of a pair, at its values; with several scores, one row for each.
+
+    `noise` bounds the standard deviation of the noise in each effect, made for privacy; None where the model knows no
+    bound. For a pair `values` are two arrays, and the effect is a table with the second's values along its rows.
+    """
+
+    column: str
+    values: Any
+    effect: Floats
+    noise: Floats | None
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the effect with a band of two standard deviations of noise to either side; return the axes."""
+        axes = _axes(1)[0] if axes is None else axes
+        axes.set_title(self.column)
+        if isinstance(self.values, tuple):
+            axes.imshow(np.atleast_3d(self.effect.T).T[-1], origin="lower", aspect="auto", cmap="RdBu")
+            return axes
+        rows = np.atleast_2d(self.effect)
+        bands = np.zeros_like(rows) if self.noise is None else 2 * np.atleast_2d(self.noise)
+        for row, band in zip(rows, bands, strict=True):
+            if self.values.dtype.kind in "OU":
+                axes.errorbar([str(value) for value in self.values], row, yerr=band, fmt="o")
+                axes.tick_params(axis="x", rotation=90)
+            else:
+                axes.plot(self.values, row)
+                axes.fill_between(self.values, row - band, row + band, alpha=0.2)
+        axes.axhline(0.0, color="grey", linewidth=0.5)
+        return axes
+
+
+@final
+class Effects(Mapping[str, Effect]):
+    """The effects of all columns, by name; pairs are named "first * second"."""
+
+    def __init__(self, found: Mapping[str, Effect]) -> None:
+        self._found = dict(found)
+
+    def __getitem__(self, name: str) -> Effect:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        return f"Effects({', '.join(self._found)})"
+
+    def plot(self, *columns: str) -> Any:
+        """Draw the effects of some columns, by default of all, side by side on one scale; return the figure."""
+        for name in columns:
+            if name not in self._found:
+                raise InvalidParameter(f"there is no effect of {name!r}. Known are {', '.join(self._found)}.")
+        wanted = columns or tuple(self._found)
+        spots = _axes(len(wanted))
+        for name, axes in zip(wanted, spots, strict=True):
+            self._found[name].plot(axes)
+        return spots[0].figure
+
+
+def effects_of(encoder: PublicEncoder, weights: Floats, noises: Floats | None) -> Effects:
+    """Take the weights of encoded columns, and bounds on the noise in them, apart into effects."""
+    found: dict[str, Effect] = {}
+    end = 0
+
+    def keep(name: str, values: Any, code: Floats, shape: tuple[int, ...]) -> None:
+        nonlocal end
+        start, end = end, end + code.shape[1]
+        shape = (*weights.shape[:-1], *shape)
+        band = None if noises is None else _spread(code, noises[..., start:end]).reshape(shape)
+        effect = np.asarray(weights[..., start:end] @ code.T).reshape(shape)
+        found[name] = Effect(name, values, effect, band)
+
+    columns = encoder.schema.columns
+    points = {name: columns[name].points(encoder.knots_of(name)) for name in encoder.schema.features}
+    cleaned = {name: columns[name].clean(values)[0] for name, values in points.items()}
+    for name, values in points.items():
+        keep(name, values, encoder.code(name, cleaned[name]), (len(values),))
+    for first, second in encoder.pairs:
+        sizes = len(points[first]), len(points[second])
+        grid = np.repeat(cleaned[first], sizes[1]), np.tile(cleaned[second], sizes[0])
+        both = points[first], points[second]
+        keep(f"{first} * {second}", both, encoder.surface((first, second), *grid), sizes)
+    return Effects(found)
+
+
+def _spread(code: Floats, noises: Floats) -> Floats:
+    """Bound the deviation of the noise in code . weights: deviations add up at worst, however they go together.
+
+    Where all weights have one bound, it is that of noise in the objective or of spherical noise, which bounds the
+    deviation along every direction of length 1 alike.
+    """
+    if noises.size and np.all(noises == noises.flat[0]):
+        lengths = np.sqrt(np.square(code).sum(axis=1)) * noises.flat[0]
+        return np.broadcast_to(lengths, (*noises.shape[:-1], len(code)))
+    return np.asarray(noises @ np.abs(code).T)
+
+
+def _axes(count: int) -> list[Any]:
+    """Return so many axes on a new figure."""
+    from matplotlib.figure import Figure
+
+    wide = min(count, 4)
+    tall = -(-count // wide)
+    figure = Figure(figsize=(3.2 * wide, 2.6 * tall), layout="constrained")
+    return [figure.add_subplot(tall, wide, place + 1) for place in range(count)]

@@ -1,0 +1,142 @@
+"""Models of curves: chosen by public quantities, refused uncharged, shown in the user's units."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.data import Category, Curves, Flag, Number, Ordinal, Records, Schema
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.general import PrivateERM
+from tacit.erm.losses.standard import Logistic
+from tacit.erm.perturbations.coding import default_curves
+from tacit.erm.regression import PrivateLinearRegression
+from tacit.errors import InvalidParameter
+
+COLUMNS = {
+    "age": Number(0, 100),
+    "gain": Number(0, 1e5, log=True),
+    "grade": Ordinal(["low", "mid", "high"]),
+    "home": Category(["x", "y"]),
+}
+CLASSES = Schema(COLUMNS | {"ill": Flag()}, target="ill")
+COSTS = Schema(COLUMNS | {"cost": Number(0, 10)}, target="cost")
+COINS = np.random.default_rng(5)
+AGES = COINS.uniform(0, 100, 4000)
+TABLE = {
+    "age": AGES,
+    "gain": np.exp(COINS.uniform(0, 11, 4000)),
+    "grade": COINS.choice(["low", "mid", "high"], 4000),
+    "home": COINS.choice(["x", "y"], 4000),
+    "ill": np.abs(AGES - 50) < 25,
+    "cost": np.abs(AGES - 50) / 5,
+}
+MODELS = [
+    (PrivateLogisticRegression(8, random_state=0), CLASSES),
+    (PrivateLinearSVC(8, random_state=0), CLASSES),
+    (PrivateERM(Logistic(), 8, random_state=0), CLASSES),
+    (PrivateLinearRegression(8, 1e-6, random_state=0), COSTS),
+]
+
+
+@pytest.mark.parametrize(("model", "schema"), MODELS)
+def test_a_bent_effect_is_learned_and_shown(model: Any, schema: Schema) -> None:
+    """Where the middle differs from both ends, a default fit finds it, and `curves_` shows it over the ages."""
+    fitted = model.fit(Records(TABLE, schema))
+    lines = type(model)(**model.get_params() | {"curves": False}).fit(Records(TABLE, schema))
+    effect = fitted.curves_["age"]
+    middle = np.interp(50, effect.values, np.ravel(effect.effect))
+    ends = np.ravel(effect.effect)[[0, -1]]
+    assert (middle - ends).min() * (1 if schema is CLASSES else -1) > 0.5
+    assert len(lines.curves_["age"].values) == 2
+    assert effect.values[0] == 0
+    assert effect.values[-1] == 100
+
+
+def test_effects_add_up_to_the_score() -> None:
+    """A record's effects and the constant, over the length of its code, are its score."""
+    model = PrivateLogisticRegression(8, random_state=0, curves=5, interactions=[("age", "gain")])
+    model.fit(Records(TABLE, CLASSES))
+    effects, encoder = model.curves_, model.encoder_
+    assert list(effects) == ["age", "gain", "grade", "home", "age * gain"]
+    cells = {"age": [25.0], "gain": [1e5], "grade": ["high"], "home": ["y"]}
+    at = {"age": 1, "gain": -1, "grade": 2, "home": 1}
+    total = sum(effects[name].effect[0, place] for name, place in at.items()) + effects["age * gain"].effect[0, 1, -1]
+    code = {name: encoder.code(name, COLUMNS[name].clean(np.array(cell))[0]) for name, cell in cells.items()}
+    pair = encoder.surface(("age", "gain"), *(COLUMNS[n].clean(np.array(cells[n]))[0] for n in ("age", "gain")))
+    length = math.sqrt(sum(np.square(block).sum() for block in (*code.values(), pair)) + 0.25)
+    score = (total + 0.5 * model.coef_[0, -1]) / length
+    np.testing.assert_allclose(model.decision_function(cells), score, rtol=1e-9)
+
+
+def test_effects_carry_the_noise_of_the_coefficients() -> None:
+    """An effect's band is what its coefficients' bounds allow, and there is one wherever the model knows them."""
+    model = PrivateLogisticRegression(8, random_state=0, curves=5).fit(Records(TABLE, CLASSES))
+    model.coef_noise_ = np.full_like(model.coef_, 0.25)
+    code = model.encoder_.code("age", np.array([0.0, 25.0, 50.0, 75.0, 100.0]))
+    np.testing.assert_allclose(model.curves_["age"].noise[0], 0.25 * np.linalg.norm(code, axis=1))
+    model.coef_noise_ = np.linspace(0.1, 0.2, model.coef_.size).reshape(model.coef_.shape)
+    np.testing.assert_allclose(model.curves_["age"].noise[0], np.abs(code) @ model.coef_noise_[0, : code.shape[1]])
+
+
+def test_every_effect_can_be_drawn() -> None:
+    """Numbers, levels and pairs are drawn on one figure; a column that is not there is named."""
+    model = PrivateLogisticRegression(8, random_state=0, curves=5, interactions=[("age", "gain")])
+    effects = model.fit(Records(TABLE, CLASSES)).curves_
+    assert len(effects.plot().axes) == 5
+    assert [axes.get_title() for axes in effects.plot("home").axes] == ["home"]
+    with pytest.raises(InvalidParameter, match="size"):
+        effects.plot("size")
+
+
+def test_more_budget_bends_more_and_little_budget_not_at_all() -> None:
+    """With and without a delta, curves are nothing but lines for the smallest budgets and full for the largest."""
+    for delta in (0.0, 1e-6):
+        for wide in (False, True):
+            found = [default_curves(Budget(e, delta), CLASSES, 4000, 1, wide) for e in (0.001, 0.3, 3, 40)]
+            sizes = [0.0 if curves is None else curves.knots * curves.share for curves in found]
+            assert sizes == sorted(sizes)
+            assert sizes[0] == 0
+            assert sizes[-1] > 8
+    assert default_curves(None, CLASSES, 4000, 1, wide=False) == Curves(17)
+
+
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        ({"curves": 1}, "knots"),
+        ({"curves": 10_000}, "knots"),
+        ({"curves": True}, "knots"),
+        ({"curves": "many"}, "curves"),
+        ({"interactions": [("age", "weight")]}, "interactions"),
+        ({"interactions": [("age", "ill")]}, "interactions"),
+        ({"interactions": [("age", "cost")]}, "interactions"),
+    ],
+)
+@pytest.mark.parametrize(("model", "schema"), MODELS)
+def test_public_nonsense_is_refused_uncharged(
+    model: Any, schema: Schema, asked: dict[str, Any], match: str, tmp_path: Path
+) -> None:
+    """One knot, ten thousand of them, unknown columns and the target as an input: no charge is made."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(10, 1e-3))
+    told = model.get_params() | asked | {"ledger": ledger, "random_state": None}
+    with pytest.raises(InvalidParameter, match=match):
+        type(model)(**told).fit(Records(TABLE, schema))
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("asked", [{"curves": 9}, {"interactions": [("age", "gain")]}])
+def test_rows_without_a_schema_cannot_bend(asked: dict[str, Any]) -> None:
+    """Where nothing is declared there is no scale to put knots on, and the refusal says what to do."""
+    with pytest.raises(InvalidParameter, match="Records"):
+        PrivateLogisticRegression(1, data_norm=1.0, **asked).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_model_without_records_has_no_curves() -> None:
+    """`curves_` is no attribute of a model that was fitted to an array."""
+    model = PrivateLogisticRegression(1, data_norm=1.0, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    assert not hasattr(model, "curves_")
