@@ -19,6 +19,7 @@ LAYERS = (
     {"erm"},
     {"kernels", "queries", "statistics"},
     {"model_selection", "evaluation"},
+    {"reports"},
     {"models"},
     {"audit"},
     {""},

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 from tacit.version import VERSION
 
 if TYPE_CHECKING:
-    from tacit import accounting, audit, data, errors, evaluation, kernels, mechanisms, models, queries, statistics
+    from tacit import (
+        accounting,
+        audit,
+        data,
+        errors,
+        evaluation,
+        kernels,
+        mechanisms,
+        models,
+        queries,
+        reports,
+        statistics,
+    )
     from tacit.accounting.ledger import Ledger
     from tacit.budget import Budget
     from tacit.data.encoder import PublicEncoder
@@ -62,6 +74,7 @@ __all__ = [
     "public_data",
     "queries",
     "release",
+    "reports",
     "save",
     "statistics",
 ]

@@ -57,7 +57,7 @@ def test_a_loaded_model_is_an_estimator_with_its_parameters_and_attributes(name,
     model, X = fitted_model(name)
     tacit.save(model, path)
     loaded = tacit.load(path)
-    assert vars(loaded).keys() == vars(model).keys()
+    assert vars(loaded).keys() - {"card_"} == vars(model).keys()
     given, found = model.get_params(deep=False), loaded.get_params(deep=False)
     for parameter in given.keys() - {"landmarks"}:
         assert np.array_equal(found[parameter], given[parameter]), parameter
@@ -171,8 +171,7 @@ def test_the_file_is_as_the_format_says(path):
     start = 16 + length + 8 * sum(int(np.prod(shape)) for shape in shapes[: document["fitted"]["coef_"]])
     assert found[start : start + 32] == model.coef_.astype("<f8").tobytes()
     assert len(found) == 16 + length + 8 * sum(int(np.prod(shape)) for shape in shapes) + 32
-    words = json.dumps(document)
-    assert "PrivateLogisticRegression" not in words.replace(json.dumps(document["fitted"]["release_"]), "")
+    words = json.dumps([document["kind"], document["parameters"], document["fitted"]])
     assert "numpy" not in words
     assert "tacit." not in words
 

@@ -6,11 +6,12 @@ from typing import Any, cast
 
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.errors import ModelFileError
+from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving import Field, Plain, Reading, Saved, Writing, read_fields
 from tacit.files import write_whole
 from tacit.models.container import pack, unpack
 from tacit.models.kinds import class_of, kind_of
+from tacit.reports.card import Card, card_of_model
 from tacit.version import VERSION
 
 _PLAIN = Plain()
@@ -18,8 +19,11 @@ _LONGEST_WORDS = 400
 _KEYS = {"tacit", "kind", "parameters", "fitted", "card"}
 
 
-def save(model: Any, path: str | Path) -> None:
+def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
     """Write a fitted model to a file, as a whole or not at all: parameters, what predicts, the release and the card.
+
+    `card` is `tacit.reports.card_of_model(model, ledger=..., answers=...)`, by default with nothing to add; a loaded
+    model keeps the one it came with, `card_`.
 
     What is written was released, or is public: saving costs nothing. The handle of a ledger is not written (its entry
     is), nor a `random_state` that is no whole number. A model that holds records or code is refused.
@@ -32,7 +36,7 @@ def save(model: Any, path: str | Path) -> None:
         "kind": kind,
         "parameters": _parameters(model, saved, writing),
         "fitted": _attributes(model, saved, writing),
-        "card": None,
+        "card": (card or getattr(model, "card_", None) or card_of_model(model)).plain(),
     }
     write_whole(path, pack(document, writing.arrays))
 
@@ -52,15 +56,17 @@ def load(path: str | Path) -> Any:
         model = known(**read_fields(document["parameters"], _parameter_fields(known, saved), reading))
         attributes = read_fields(document["fitted"], saved.fitted, reading)
         reading.finish(saved.sizes)
-    except ModelFileError as error:
+        card = Card.of_plain(document["card"])
+    except (ModelFileError, InvalidParameter) as error:
         raise ModelFileError(f"this model file is damaged or of another tacit: {_short(error)}.") from None
     for name, value in attributes.items():
         if value is not None:
             setattr(model, name, value)
+    model.card_ = card
     return model
 
 
-def _short(error: ModelFileError) -> str:
+def _short(error: Exception) -> str:
     """Return the words of an error on one line of bounded length: parts of them are a stranger's."""
     words = "".join(letter if letter.isprintable() else "?" for letter in str(error).rstrip("."))
     return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}..."
@@ -79,7 +85,7 @@ def _parameter_fields(known: type[Any], saved: Saved) -> Mapping[str, Field]:
 
 
 def _attributes(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
-    names = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    names = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")} - {"card_"}
     unknown = sorted(names - saved.fitted.keys())
     if unknown:
         raise ModelFileError(

@@ -1,0 +1,90 @@
+"""What software knows about a release, in the words that a card and a report share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.accounting.unit import PUBLIC, Unit
+from tacit.budget import Budget
+from tacit.data.columns import Column, Moment, Number, Uncoded
+from tacit.data.levels import Levelled
+from tacit.data.schema import Schema
+from tacit.version import VERSION
+
+_MOST_LEVELS = 12
+
+DRAWING = (
+    f"tacit {VERSION} draws all noise as integers on a public grid of powers of two, keyed by the operating system's "
+    "source of randomness; the samplers' errors, rounding included, are proved and paid for out of epsilon. A ledger "
+    "is charged before noise is drawn. How long a computation takes is not hidden, and is not shown to whoever gets "
+    "the release alone."
+)
+CLEANING = (
+    "Every cell is read by a total function of itself, by what was declared about its column: numbers are clamped to "
+    "declared bounds, undeclared levels and missing values go to a declared place. Records are coded into a unit ball "
+    "by the declarations alone, and clipped to it."
+)
+POST = "Predictions, pictures and tables of the released numbers: none of them reads a record again."
+
+
+def column_in_words(column: Column) -> str:
+    """Say what was declared about a column."""
+    if isinstance(column, Number):
+        return f"a number from {column.low:g} to {column.high:g}"
+    if isinstance(column, Moment):
+        return f"a moment from {column.low} to {column.high}"
+    if isinstance(column, Levelled):
+        names = ", ".join(column.classes[:_MOST_LEVELS])
+        more = f" and {len(column.classes) - _MOST_LEVELS} more" if len(column.classes) > _MOST_LEVELS else ""
+        return f"one of {names}{more}"
+    assert isinstance(column, Uncoded)
+    return "not used"
+
+
+def domain_in_words(schema: Schema | None, features: int, unit: Unit) -> str:
+    """Say over which tables the guarantee holds."""
+    whose = "records" if unit == "record" else "persons with any number of records each"
+    if schema is None:
+        return f"All tables of the same number of {whose}, with {features} numbers each and a target."
+    columns = "; ".join(f"{name}: {column_in_words(column)}" for name, column in schema.columns.items())
+    return f"All tables of the same number of {whose} with the columns {columns}."
+
+
+def unit_in_words(unit: Unit) -> str:
+    """Say who is protected."""
+    return "one record" if unit == "record" else "one person, with all their records"
+
+
+def adjacency_in_words(unit: Unit) -> str:
+    """Say which two tables are neighbours."""
+    if unit == "record":
+        return "Two tables are adjacent when one record of the one is replaced by any other record (replace-one)."
+    return (
+        "Two tables are adjacent when the records of one person are replaced by any number of any other records with "
+        "the same id (replace-one person)."
+    )
+
+
+def public_in_words(unit: Unit, public: tuple[str, ...]) -> str:
+    """Say what was taken to be public, and is not protected."""
+    return "; ".join((PUBLIC[unit], "the names of the columns and all that is declared about them", *public)) + "."
+
+
+def flavor(budget: Budget | None) -> str:
+    """Return the registry's word for a kind of differential privacy."""
+    return "other" if budget is None else "Pure DP" if budget.is_pure else "Approximate DP"
+
+
+def parameters(budget: Budget | None) -> Mapping[str, Any]:
+    """Return epsilon and delta as numbers."""
+    if budget is None:
+        return {}
+    return {"epsilon": budget.epsilon} if budget.is_pure else {"epsilon": budget.epsilon, "delta": budget.delta}
+
+
+def exact_amount(budget: Budget) -> dict[str, str]:
+    """Return epsilon and delta as they were typed, and as exact fractions."""
+    return {
+        "words": str(budget),
+        "epsilon": str(budget.exact_epsilon),
+        "delta": str(budget.exact_delta),
+    }
