@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.data import Category, Curves, Flag, Moment, Number, Ordinal, PublicEncoder, Records, Schema
+from tacit.data import Category, Flag, Moment, Number, Ordinal, PublicEncoder, Records, Schema
 from tacit.data.curves import MOST_KNOTS
 from tacit.errors import InvalidParameter
 
@@ -40,7 +40,7 @@ def _records(count: int = 500, seed: int = 0) -> dict[str, np.ndarray]:
 @given(SIZES, st.floats(0.01, 1.0), st.sampled_from(["scale", "bound"]), st.booleans(), st.integers(0, 2**32))
 def test_curves_stay_in_the_unit_ball(knots: int, share: float, norm: str, constant: bool, seed: int) -> None:
     """With any number of knots, any share and pairs, the exact norm of every row is at most 1."""
-    encoder = PublicEncoder(SCHEMA, norm=norm, constant=constant, curves=Curves(knots, share), interactions=PAIRS)
+    encoder = PublicEncoder(SCHEMA, norm=norm, constant=constant, curves=(knots, share), interactions=PAIRS)
     rows = encoder.transform(_records(20, seed))
     assert np.isfinite(rows).all()
     assert max(sum(Fraction(entry) ** 2 for entry in row) for row in rows.tolist()) <= 1
@@ -110,10 +110,12 @@ def test_pairs_are_products_of_codes() -> None:
     assert len(surface.get_feature_names_out()) == 2 * 16 + 4 * 4 + 1
 
 
-@pytest.mark.parametrize("curves", [0, 1, -3, 10_000, MOST_KNOTS + 1, True, 3.5, "auto", "9", float("nan"), [9]])
+@pytest.mark.parametrize(
+    "curves", [0, 1, -3, 10_000, MOST_KNOTS + 1, True, 3.5, "auto", "9", float("nan"), [9], (9, 0), (9, 1.5), (1, 0.5)]
+)
 def test_no_curve_is_refused(curves: object) -> None:
     """One knot is no curve, ten thousand are none either, and a word is no number of them."""
-    with pytest.raises(InvalidParameter, match="knots"):
+    with pytest.raises(InvalidParameter, match=r"knots|share"):
         PublicEncoder(SCHEMA, curves=curves).transform(_records())  # type: ignore[arg-type]
 
 

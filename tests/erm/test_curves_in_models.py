@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit import load, save
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data import Category, Curves, Flag, Number, Ordinal, Records, Schema
+from tacit.data import Category, Flag, Number, Ordinal, Records, Schema
+from tacit.data.curves import Curves
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
 from tacit.erm.losses.standard import Logistic
@@ -140,3 +142,14 @@ def test_a_model_without_records_has_no_curves() -> None:
     """`curves_` is no attribute of a model that was fitted to an array."""
     model = PrivateLogisticRegression(1, data_norm=1.0, random_state=0).fit([[0.0], [1.0]], [0, 1])
     assert not hasattr(model, "curves_")
+
+
+@pytest.mark.parametrize(("model", "schema"), [pair for pair in MODELS if type(pair[0]) is not PrivateERM])
+@pytest.mark.parametrize("asked", [{}, {"epsilon": 0.2}, {"curves": 5, "interactions": [("age", "gain")]}])
+def test_a_saved_model_bends_as_before(model: Any, schema: Schema, asked: dict[str, Any], tmp_path: Path) -> None:
+    """Curves and pairs are kept in the file, as plain values."""
+    fitted = type(model)(**model.get_params() | asked).fit(Records(TABLE, schema))
+    save(fitted, tmp_path / "model.tacit")
+    again = load(tmp_path / "model.tacit")
+    np.testing.assert_array_equal(again.predict(TABLE), fitted.predict(TABLE))
+    np.testing.assert_array_equal(again.curves_["age"].effect, fitted.curves_["age"].effect)

@@ -7,7 +7,6 @@ norm at most 1 by the schema alone.
 from tacit.data.bounded import BoundedRows, stated_norm
 from tacit.data.bundled import adult_schema, load_adult
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
-from tacit.data.curves import Curves
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.data.records import Records
@@ -17,7 +16,6 @@ __all__ = [
     "BoundedRows",
     "Category",
     "Column",
-    "Curves",
     "Flag",
     "Ignored",
     "Key",

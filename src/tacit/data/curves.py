@@ -49,6 +49,11 @@ class Curves:
             raise InvalidParameter(f"share must lie above 0 and be at most 1, got {self.share!r}.")
         object.__setattr__(self, "share", share)
 
+    @property
+    def plain(self) -> int | tuple[int, float]:
+        """What asks for these curves in plain values."""
+        return self.knots if self.share == 1 else (self.knots, self.share)
+
     def among(self, levels: int) -> "Curves":
         """Return the same curves on a scale of this many places only: no more knots than there are places."""
         return Curves(min(self.knots, levels), self.share)
@@ -70,9 +75,11 @@ class Curves:
 
 
 def curves_of(asked: object) -> Curves | None:
-    """Return the curves that were asked for by a number of knots; None for straight lines."""
+    """Return the curves that were asked for by a number of knots, or by it and a share; None for straight lines."""
     if asked is False or asked is None:
         return None
+    if isinstance(asked, list | tuple) and len(asked) == 2:
+        return Curves(asked[0], asked[1])
     return asked if isinstance(asked, Curves) else Curves(_checked_knots(asked))
 
 

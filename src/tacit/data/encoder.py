@@ -39,7 +39,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Map every record into the unit ball, by the schema alone; nothing is learned from data.
 
     Each column becomes a block of norm at most 1 (`tacit.data.columns`), a constant 1/2 is appended, and the
-    row is brought to a norm of at most 1 by `norm`. With `curves`, a number of knots or `tacit.data.Curves`, numbers,
+    row is brought to a norm of at most 1 by `norm`. With `curves`, a number of knots (or it and a share), numbers,
     moments and ordinals become piecewise-linear curves with that many knots over their declared scale
     (`tacit.data.curves`); `interactions`, pairs of columns such as [("age", "hours")], add the products of two codes:
     for two curves a surface over a grid of at most 5 by 5 knots. The norm:
@@ -67,7 +67,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         norm: Literal["scale", "bound"] = "scale",
         constant: bool = True,
-        curves: bool | int | Curves = False,
+        curves: bool | int | tuple[int, float] = False,
         interactions: Sequence[tuple[str, str]] | None = None,
     ) -> None:
         self.schema = schema

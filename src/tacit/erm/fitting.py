@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.bounded import BoundedRows
-from tacit.data.curves import Curves, curves_of
 from tacit.data.records import Records
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.coding import default_curves
@@ -63,15 +62,16 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     curves: bool | int | Literal["auto"]
     interactions: Sequence[tuple[str, str]] | None
 
-    def _coding(self, records: Records) -> tuple[Curves | Literal[False], Sequence[tuple[str, str]] | None]:
+    def _coding(self, records: Records) -> tuple[bool | int | tuple[int, float], Sequence[tuple[str, str]] | None]:
         """Return the curves that numbers of these records become, and the pairs of columns that interact."""
         if isinstance(self.curves, str) and self.curves == "auto":
             budget, scores = needed_budget(self.epsilon, self.delta), max(1, len(records.schema.classes) - 1)
             wide = getattr(self, "perturbation", "auto") in self._wide
-            return default_curves(budget, records.schema, records.n, scores, wide) or False, self.interactions
+            curves = default_curves(budget, records.schema, records.n, scores, wide)
+            return False if curves is None else curves.plain, self.interactions
         if isinstance(self.curves, str):
             raise InvalidParameter(f"curves must be 'auto', False or a number of knots, got {self.curves!r}.")
-        return curves_of(self.curves) or False, self.interactions
+        return self.curves, self.interactions
 
     @property
     def curves_(self) -> Effects:

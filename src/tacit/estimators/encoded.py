@@ -9,7 +9,6 @@ import numpy as np
 from tacit.accounting.ledger import Ledger
 from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Number
-from tacit.data.curves import Curves
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
@@ -35,7 +34,7 @@ class Encoded:
 def encoded(
     records: Records,
     task: Task,
-    curves: bool | int | Curves = False,
+    curves: bool | int | tuple[int, float] = False,
     interactions: Sequence[tuple[str, str]] | None = None,
 ) -> Encoded:
     """Encode records by their schema, numbers as curves and pairs of columns by their products where asked.

@@ -47,4 +47,4 @@ def noise_over_signal(budget: Budget, coordinates: int, count: int) -> float:
 
 
 def _width(schema: Schema, curves: Curves | None) -> int:
-    return len(PublicEncoder(schema, curves=curves or False).get_feature_names_out())
+    return len(PublicEncoder(schema, curves=False if curves is None else curves.plain).get_feature_names_out())
