@@ -31,6 +31,8 @@ _HALF = 0.5
 _MARGIN = 1.0 - 2.0**-36
 _SHORTEST = 1e-100
 _SURFACE_KNOTS = 5
+_STRIP = 1024
+"""How many rows are coded at a time: they stay in a cache meanwhile."""
 _MOST_PRODUCTS = 10_000
 
 
@@ -96,11 +98,18 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode `Records`, a table, or rows in the order of `schema.inputs`; works before `fit` too."""
         self._check()
         if isinstance(X, Records):
-            rows = np.concatenate([self._rows(block) for block in X.blocks(self._from(X))])
+            blocks = list(X.blocks(self._from(X)))
         else:
             declared = self.schema.columns
             columns = zip(self.schema.features, self._read(X), strict=True)
-            rows = self._rows({name: declared[name].clean(values)[0] for name, values in columns})
+            blocks = [{name: declared[name].clean(values)[0] for name, values in columns}]
+        lengths = [len(block[self.schema.features[0]]) for block in blocks]
+        rows, end = np.empty((sum(lengths), len(self._outputs()))), 0
+        for block, length in zip(blocks, lengths, strict=True):
+            for first in range(0, length, _STRIP):
+                strip = {name: cells[first : first + _STRIP] for name, cells in block.items()}
+                start, end = end, min(end + _STRIP, end + length - first)
+                self._fill(rows[start:end], strip)
         return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant)
 
     def _from(self, records: Records) -> tuple[str, ...]:
@@ -111,23 +120,19 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidParameter(f"the records declare the column {name!r} in another way than the encoder.")
         return self.schema.features
 
-    def _rows(self, cleaned: Mapping[str, AnyArray]) -> Floats:
-        """Encode cleaned cells."""
-        count = len(next(iter(cleaned.values())))
-        rows = np.empty((count, len(self._outputs())))
-        squares = np.zeros(count)
-        end = 0
+    def _fill(self, rows: Floats, cleaned: Mapping[str, AnyArray]) -> None:
+        """Encode cleaned cells, a row for each."""
+        squares, end = np.zeros(len(rows)), 0
         with np.errstate(all="ignore"):
-            for block in self._blocks(cleaned, count):
+            for block in self._blocks(cleaned, len(rows)):
                 start, end = end, end + block.shape[1]
                 rows[:, start:end] = block
                 # Column by column: a sum along rows may be taken in another order for another number of rows.
-                for place in range(start, end):
-                    squares += np.square(rows[:, place])
+                for square in np.square(block).T:
+                    squares += square
             if self.norm == "bound":
                 squares[:] = self._largest()
             rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
-        return rows
 
     def get_feature_names_out(self, input_features: object = None) -> AnyArray:
         """Name the encoded columns; the declared names are used whatever `input_features` says."""

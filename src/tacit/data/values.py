@@ -64,8 +64,11 @@ def each(values: AnyArray, read: Callable[[object], Read]) -> Iterator[Read]:
     """Read every cell by itself; a text that occurs again is not read again."""
     cells = _cells(values)
     # Only what is exactly a text is looked up: 1, True and 1.0 are equal, and subclasses say what they like.
-    known = {cell: read(cell) for cell in {cell for cell in cells if type(cell) is str}}
-    return (known[cell] if type(cell) is str else read(cell) for cell in cells)
+    if all(type(cell) is str or cell is None for cell in cells):
+        known = {cell: read(cell) for cell in set(cells)}
+        return map(known.__getitem__, cells)
+    texts = {cell: read(cell) for cell in {cell for cell in cells if type(cell) is str}}
+    return (texts[cell] if type(cell) is str else read(cell) for cell in cells)
 
 
 def text(value: object) -> str | None:
