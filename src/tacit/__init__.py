@@ -70,6 +70,7 @@ __all__ = [
     "kernels",
     "load",
     "mechanisms",
+    "model_selection",
     "models",
     "public_data",
     "queries",

@@ -13,7 +13,7 @@ from tacit.data.columns import Column, Key, Uncoded
 from tacit.data.parts import Fixed, Slice
 from tacit.data.persons import Persons
 from tacit.data.schema import Schema
-from tacit.data.sources.memory import HeldTable
+from tacit.data.sources.memory import HeldTable, MemoryTable
 from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
 from tacit.data.values import KEYS, IntArray
@@ -273,6 +273,13 @@ class Records:
         if self._table.ordered:
             return self
         return self._with(_table=HeldTable(self), _share=None)
+
+    def chosen(self, rows: IntArray) -> "Records":
+        """Return some rows, by their place among these, read into memory.
+
+        Who pays for what is asked about them is said by `account` of these records, not of those.
+        """
+        return self._with(_table=MemoryTable.of_rows(self, rows), _share=None)
 
     def mismatches(
         self, *, epsilon: float, delta: float = 0.0, ledger: Ledger | None = None, random_state: object = None

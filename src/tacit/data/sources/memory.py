@@ -14,6 +14,7 @@ from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
 from tacit.data.stored import check_declared
 from tacit.errors import InvalidParameter
+from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
 
 if TYPE_CHECKING:
@@ -49,6 +50,19 @@ class MemoryTable(Table):
         found = {name: column.clean(cells[name]) for name, column in self.columns.items()}
         self.cleaned: Block = {name: values for name, (values, _) in found.items()}
         self._states = {name: state for name, (_, state) in found.items()}
+
+    @classmethod
+    def of_rows(cls, records: "Records", rows: "np.typing.NDArray[np.intp]") -> "MemoryTable":
+        """Return some rows of records, by their place in one reading of them, as they were cleaned there."""
+        table = object.__new__(cls)
+        above = records.table
+        table.stored, table.columns, table.ordered = dict(above.stored), dict(above.columns), True
+        table.identity = unique_name()
+        blocks = list(records.blocks(tuple(above.columns)))
+        table.cleaned = {name: np.concatenate([block[name] for block in blocks])[rows] for name in above.columns}
+        table.n = len(rows)
+        table._states = {name: np.zeros(len(rows), dtype=np.int8) for name in above.columns}
+        return table
 
     def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
         """Cut the columns into blocks."""

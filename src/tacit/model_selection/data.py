@@ -1,0 +1,139 @@
+"""Data that can be cut into parts by public coins: records, or rows with their targets.
+
+A *slot* is what is protected: a record, or a person with all their rows. Which part a slot is in depends on its number
+alone, so that replacing what is in it moves nothing else: training on one part and judging on another compose in
+parallel.
+"""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import is_classifier, is_regressor
+
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import Unit
+from tacit.data.columns import Number
+from tacit.data.records import Records
+from tacit.errors import InvalidParameter
+from tacit.estimators.classes import known_classes
+from tacit.estimators.encoded import refuse_targets
+from tacit.estimators.price import Priced
+from tacit.estimators.tables import validated
+from tacit.noise import public_stream
+from tacit.numerics.arrays import Floats
+
+_COINS = 7
+"""The seed of the public coins: they may be known to all, and are the same for every search of the same data."""
+
+
+@final
+@dataclass(frozen=True)
+class Data:
+    """Records or rows, how many slots they have, and what was declared about their targets."""
+
+    X: Any
+    y: Any
+    slots: int
+    classes: NDArray[Any] | None
+    target_range: tuple[float, float] | None
+    assumed: str
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any) -> "Data":
+        """Read what is public about the data of an estimator; refuse what its fit would refuse."""
+        if isinstance(X, Records):
+            return cls._of_records(estimator, X, y)
+        if not (isinstance(X, np.ndarray) or issparse(X) or hasattr(X, "iloc")):
+            raise InvalidParameter(
+                f"wanted Records, an array, a sparse matrix or a pandas frame, got {type(X).__name__}. Open other "
+                "tables as Records(table, schema)."
+            )
+        classification = is_classifier(estimator)
+        _, targets = validated(estimator, X, y=y, y_numeric=not classification)
+        rows = X.tocsr() if issparse(X) else X
+        if not classification:
+            declared = getattr(estimator, "target_range", None)
+            if declared is None:
+                raise InvalidParameter(
+                    "target_range is missing: errors are judged within (low, high), which is declared."
+                )
+            return cls(rows, targets, len(targets), None, declared, f"targets within {declared}")
+        classes, _, assumed = known_classes(getattr(estimator, "classes", None), targets)
+        return cls(rows, targets, len(targets), classes, None, assumed)
+
+    @classmethod
+    def _of_records(cls, estimator: Any, records: Records, y: Any) -> "Data":
+        refuse_targets(y)
+        if not records.table.ordered and records.unit is None:
+            raise InvalidParameter(
+                "rows of a database have no fixed place, so that no part of them is fixed in advance. Declare the "
+                "persons or ids that rows belong to: Records(..., unit=...), or read the table into memory."
+            )
+        column = None if records.schema.target is None else records.schema.columns[records.schema.target]
+        limits = (column.low, column.high) if isinstance(column, Number) else None
+        classes = np.array(records.schema.classes) if records.schema.classes else None
+        if (classes is None) == is_classifier(estimator) or (limits is None) == is_regressor(estimator):
+            raise InvalidParameter("the schema's target must be one that the estimator can learn: levels or a Number.")
+        return cls(records.held(), None, records.n, classes, limits, "the schema")
+
+    @property
+    def unit(self) -> Unit:
+        """Whom a release about the data protects."""
+        return self.X.whom if isinstance(self.X, Records) else "record"
+
+    def part(self, chosen: NDArray[np.bool_]) -> "Data":
+        """Return the slots where `chosen` is true."""
+        if not isinstance(self.X, Records):
+            return Data(
+                self.X.iloc[chosen] if hasattr(self.X, "iloc") else self.X[np.flatnonzero(chosen)],
+                self.y[chosen], int(chosen.sum()), self.classes, self.target_range, self.assumed,
+            )  # fmt: skip
+        owners = self.X.owners()
+        rows = np.flatnonzero(chosen if owners is None else chosen[owners])
+        return Data(self.X.chosen(rows), None, int(chosen.sum()), self.classes, self.target_range, self.assumed)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `fit` is given."""
+        return (self.X,) if isinstance(self.X, Records) else (self.X, self.y)
+
+    def targets(self) -> NDArray[Any]:
+        """Return the target of every row: a class, None for one that is not declared, or a number."""
+        if not isinstance(self.X, Records):
+            return np.asarray(self.y)
+        name = str(self.X.schema.target)
+        cleaned = np.concatenate([block[name] for block in self.X.blocks((name,))])
+        return cleaned if self.classes is None else np.array([*self.classes, None], dtype=object)[cleaned]
+
+    def weights(self) -> Floats:
+        """Return how much each row counts, at most 1 together for what one slot holds."""
+        own = self.X.weights() if isinstance(self.X, Records) else None
+        return np.ones(len(self.targets())) if own is None else own
+
+
+def places(slots: int) -> NDArray[np.intp]:
+    """Return a public order of the slots."""
+    return np.argsort(public_stream(_COINS, slots), kind="stable")
+
+
+def checked_estimator(estimator: Any, budget_here: str) -> Any:
+    """Return an estimator of tacit's that learns a target, or refuse."""
+    whole = isinstance(estimator, Priced) and type(estimator).__module__.startswith("tacit.")
+    if not whole or not hasattr(estimator, "predict") or type(estimator).__name__ == "InteractiveKernelPredictor":
+        raise InvalidParameter(
+            f"estimator must be a classifier or regression of tacit, got {type(estimator).__name__}: what others do "
+            "with records, this cannot promise. Rows that need an encoder come as Records(table, schema)."
+        )
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        raise InvalidParameter(f"{type(estimator).__name__} learns no target, so that it has no score to compare.")
+    if estimator.ledger is not None or estimator.random_state is not None:
+        raise InvalidParameter(f"the ledger and the seed are {budget_here}'s: leave them out of the estimator.")
+    return estimator
+
+
+def payer(X: Any, ledger: Ledger | None, random_state: object) -> tuple[Ledger | None, object]:
+    """Return who pays for what is released about the data, and its coins."""
+    return (X.account(ledger), X.coins(random_state)) if isinstance(X, Records) else (ledger, random_state)

@@ -1,0 +1,210 @@
+"""The best of several candidates, chosen privately by random repetition."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.checks import finite_number, whole_number
+from tacit.errors import InvalidParameter, QueryFailed
+from tacit.estimators.fitted import fitted_together
+from tacit.estimators.parameters import needed_budget
+from tacit.estimators.price import Price, price_of
+from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.repetition import Repetition, Run
+from tacit.model_selection.data import Data, checked_estimator, payer, places
+from tacit.model_selection.judging import Scoring, checked_scoring, goodness, in_words, noisy_mean
+from tacit.noise import Source, within
+from tacit.releases import Release, release
+
+_TOLD = ("epsilon", "delta", "ledger", "random_state", "classes", "target_range")
+"""Parameters that are the search's own, or the same for all candidates."""
+
+
+def _has(name: str) -> Any:
+    return available_if(lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name))
+
+
+@final
+@dataclass(eq=False, repr=False)
+class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Fits candidates drawn at random, a secret number of times, judges each on a fixed hold-out, and keeps the best.
+
+    Half of epsilon is the budget of one run: a model fitted to the training part, and a noisy score on the hold-out.
+    The best run, model and all, costs twice that however many runs there were. The model is not fitted again:
+    `best_estimator_` is the one that won, paid for.
+
+    Guarantee: best_estimator_, best_params_ and best_score_ together are epsilon-private, for replace-one neighbours.
+    Assumes: what the estimator assumes; the candidates and which slots are held out are public. **The time that `fit`
+    takes stays secret**: it tells the number of runs, for which the guarantee does not hold.
+    Reference: search.md.
+
+    The running time has no limit: it is that of `runs` fits on average, in one search of twenty of more than five
+    times as many.
+
+    Parameters
+    ----------
+    estimator : a classifier or regression of tacit's, without ledger, seed or delta.
+    candidates : a list of parameters to try, [{"alpha": 0.1}, ...], or lists of values to combine, {"alpha": [...]}.
+    epsilon : the price of everything. Runs are pure: with a delta no such price is proved, and it is refused.
+    runs : how many fits there are on average; by default five for each candidate, and 50 at least.
+    hold_out : the share of slots (records or persons) to judge by.
+    scoring : "accuracy" or "log_loss" of classifiers, "error" (the mean absolute one) of regressions.
+    ledger : the account to charge, before the first run.
+    random_state : a seed makes a rehearsal: repeatable, not private, never charged.
+    """
+
+    estimator: Any = None
+    candidates: Any = None
+    _: KW_ONLY
+    epsilon: float | None = None
+    runs: float | None = None
+    hold_out: float = 0.2
+    scoring: Scoring = "auto"
+    ledger: Ledger | None = None
+    random_state: object = None
+
+    def price(self, X: Any = None) -> Price:
+        """Return what `fit` would charge, and whether the ledger can pay it; nothing is charged, no record touched."""
+        mechanism = self._mechanism()
+        ledger, _ = payer(X, self.ledger, None)
+        return price_of(type(self).__name__, mechanism.budget, mechanism.event, ledger)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Charge for the whole search, then run it on `Records`, or on rows X and their targets y."""
+        mechanism, scoring = self._mechanism(), checked_scoring(self.scoring, self.estimator)
+        settings = [
+            clone(self.estimator).set_params(**each, epsilon=mechanism.inner.epsilon) for each in self._listed()
+        ]
+        data = Data.of(clone(self.estimator), X, y)
+        held = np.zeros(data.slots, dtype=np.bool_)
+        held[places(data.slots)[: self._held(data.slots)]] = True
+        train, test = data.part(~held), data.part(held)
+        for each in settings:
+            told(each, data).price(train.X)
+        ledger, coins = payer(X, self.ledger, self.random_state)
+        law = Laplace.for_budget(mechanism.inner)
+
+        def run(candidate: int, source: Source) -> Run:
+            return _run(candidate, settings[candidate], train, test, scoring, law, source)
+
+        found = release(
+            mechanism, run, label=f"{type(self).__name__}: {type(self.estimator).__name__}", ledger=ledger,
+            random_state=coins, public=(*mechanism.public, f"{test.slots} held out", data.assumed), unit=data.unit,
+        )  # fmt: skip
+        if found.value.found is None:
+            raise QueryFailed("no run of the search succeeded; why is not told, as it may depend on records.")
+        return fitted_together(self, lambda fresh: fresh._keep(found, data, scoring, test.slots, law))
+
+    def _keep(self, found: Release[Run], data: Data, scoring: str, slots: int, law: Laplace) -> None:
+        best: Any = found.value.found
+        best.ledger = self.ledger
+        best.release_ = found.map(lambda _: best.release_.value)
+        self.best_estimator_ = best
+        self.best_index_ = found.value.candidate
+        self.best_params_ = dict(self._listed()[self.best_index_])
+        self.scoring_ = scoring
+        self.best_score_ = in_words(scoring, found.value.score, data.target_range)
+        self.score_noise_ = abs(
+            in_words(scoring, law.error(0.95) / slots, data.target_range) - in_words(scoring, 0.0, data.target_range)
+        )
+        self.release_ = found.map(lambda _: self.best_params_)
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(best, name):
+                setattr(self, name, getattr(best, name))
+
+    def _mechanism(self) -> Repetition:
+        """Check the parameters; return the repetition that they ask for."""
+        estimator = checked_estimator(self.estimator, "search")
+        budget = needed_budget(self.epsilon, 0.0)
+        if budget is None:
+            raise InvalidParameter("a search needs a finite epsilon. Without privacy GridSearchCV does.")
+        if estimator.delta:
+            raise InvalidParameter(
+                f"the runs of a search are pure, got an estimator with delta={estimator.delta!r}: how often it is run "
+                "has no limit, and no bound on what that makes of a delta is proved here. Set delta=0."
+            )
+        listed = self._listed()
+        runs = max(50, 5 * len(listed)) if self.runs is None else self.runs
+        return Repetition(Budget(budget.exact_epsilon), len(listed), runs)
+
+    def _listed(self) -> list[Mapping[str, Any]]:
+        """Return the parameters of every candidate."""
+        given = self.candidates
+        listed: Sequence[Any] = list(ParameterGrid(dict(given))) if isinstance(given, Mapping) else given
+        if not isinstance(listed, list | tuple) or not listed or not all(isinstance(each, Mapping) for each in listed):
+            raise InvalidParameter(
+                'candidates must be a list of parameters such as [{"alpha": 0.1}, {"alpha": 1.0}], or lists of values '
+                f'to combine such as {{"alpha": [0.1, 1.0]}}, got {type(given).__name__}.'
+            )
+        names = {str(name) for each in listed for name in each}
+        if told := names & set(_TOLD):
+            raise InvalidParameter(f"{', '.join(sorted(told))} cannot be searched: it is the same for all candidates.")
+        if unknown := names - set(self.estimator.get_params()):
+            raise InvalidParameter(f"{type(self.estimator).__name__} has no parameter {', '.join(sorted(unknown))}.")
+        return list(listed)
+
+    def _held(self, slots: int) -> int:
+        share = finite_number("hold_out", self.hold_out)
+        held = round(share * whole_number("the number of records", slots)) if 0 < share < 1 else 0
+        if not 0 < held < slots:
+            raise InvalidParameter(f"hold_out must leave records on both sides, got {self.hold_out!r} of {slots}.")
+        return held
+
+    def predict(self, X: Any) -> Any:
+        """Return what the best model predicts."""
+        return self._best().predict(X)
+
+    @_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Return the best model's probabilities."""
+        return self._best().predict_proba(X)
+
+    @_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Return the best model's scores."""
+        return self._best().decision_function(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the best model's exact score: NOT private, not charged. `best_score_` is the private one."""
+        return float(self._best().score(X, y))
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BaseEstimator):
+            inner = self.estimator.__sklearn_tags__()
+            tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
+            tags.regressor_tags, tags.input_tags = inner.regressor_tags, inner.input_tags
+        return tags
+
+
+def told(estimator: Any, data: Data) -> Any:
+    """Tell an estimator the classes of rows in arrays, which are the same for all candidates; records bring theirs."""
+    if data.y is not None and data.classes is not None and "classes" in estimator.get_params():
+        estimator.set_params(classes=data.classes)
+    return estimator
+
+
+def _run(candidate: int, setting: Any, train: Data, test: Data, scoring: str, law: Laplace, source: Source) -> Run:
+    """Fit one candidate and judge it; a run that fails is an outcome below all others, and says nothing of why."""
+    model = clone(setting).set_params(random_state=within(source))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(*train.arguments)
+            good = goodness(model, test, scoring)
+        except Exception:
+            return Run(candidate)
+    return Run(candidate, noisy_mean(good, test.slots, law, source), model)
