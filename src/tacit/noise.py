@@ -176,7 +176,7 @@ def gumbel(source: Source, size: int) -> Floats:
     return -np.log(_exponential(source.generator(), size))
 
 
-def choice(source: Source, size: int) -> int:
+def one_of(source: Source, size: int) -> int:
     """Draw one of 0, ..., size - 1, each as likely."""
     return int(source.generator().integers(size))
 

@@ -89,7 +89,7 @@ class Repetition(Mechanism[Callable[[int, Source], Run], Run]):
         """Run as often as the coins say, each time on a candidate of theirs, and return the first of the best runs."""
         best = None
         for _ in range(noise.logarithmic(source, self.stop)):
-            run = value(noise.choice(source, self.candidates), source)
+            run = value(noise.one_of(source, self.candidates), source)
             best = run if best is None or run.score > best.score else best
         assert best is not None
         return best
