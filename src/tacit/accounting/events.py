@@ -95,6 +95,18 @@ _WHOLE_LIMITS: dict[str, tuple[int, int]] = {
     "sample_size": (1, 10**18),
 }
 
+MORE_ASKED: dict[str, tuple[Callable[[dict[str, Any]], bool], str]] = {
+    "RandomizedResponseDpEvent": (
+        lambda fields: fields["noise_parameter"] <= 1,
+        "noise_parameter is a probability, at most 1",
+    ),
+    "SampledWithoutReplacementDpEvent": (
+        lambda fields: fields["sample_size"] <= fields["source_dataset_size"],
+        "the sample must not be larger than the data set",
+    ),
+}
+"""What some kinds of events ask of their numbers besides the limits of each."""
+
 _DEEPEST = 50
 
 _KNOWN: dict[str, type] = {
@@ -149,16 +161,21 @@ def _built(kind: str, fields: dict[str, Any], read: Callable[[Any, int], Event],
             fields[name] = [read(part, depth + 1) for part in value]
         else:  # a generator would be empty by the time it is priced
             raise InvalidParameter(f"{kind}.events must be a list, got {type(value).__name__}.")
-    if kind == "RandomizedResponseDpEvent" and fields["noise_parameter"] > 1:
-        raise InvalidParameter(f"{kind}.noise_parameter is a probability, got {fields['noise_parameter']!r}.")
-    if kind == "SampledWithoutReplacementDpEvent" and fields["sample_size"] > fields["source_dataset_size"]:
-        raise InvalidParameter(f"{kind}: the sample is larger than the data set.")
+    if kind in MORE_ASKED:
+        holds, wanted = MORE_ASKED[kind]
+        if not holds(fields):
+            raise InvalidParameter(f"{kind}: {wanted}.")
     return _KNOWN[kind](**fields)
 
 
-def _checked_number(kind: str, name: str, value: object) -> int | float:
+def number_limits(name: str) -> tuple[float, float, bool]:
+    """Return what a number of that name may be in an event, and whether it must be whole."""
     whole = name in _WHOLE_LIMITS
-    low, high = _WHOLE_LIMITS[name] if whole else _LIMITS[name]
+    return *(_WHOLE_LIMITS[name] if whole else _LIMITS[name]), whole
+
+
+def _checked_number(kind: str, name: str, value: object) -> int | float:
+    low, high, whole = number_limits(name)
     if type(value) is float and not whole and low <= value <= high:
         return value  # as nearly every number of a history is
     number = np.generic.item(value) if isinstance(value, np.integer | np.floating) else value

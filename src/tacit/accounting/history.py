@@ -95,15 +95,16 @@ class History:
             if link is None:
                 raise LedgerCorrupt(_damage(count, "does not match its hash"))
             head = link_hash
-            if link.path not in known:
-                if not _is_declared(partitions, link.path):
+            path, _, _, declared = link
+            if path not in known:
+                if not _is_declared(partitions, path):
                     raise LedgerCorrupt(_damage(count, "belongs to a part that no partition has"))
-                known.add(link.path)
-            if link.declares is not None:
-                name, parts, fixed_by = link.declares
-                if (link.path, name) in partitions:
+                known.add(path)
+            if declared is not None:
+                name, parts, fixed_by = declared
+                if (path, name) in partitions:
                     raise LedgerCorrupt(_damage(count, "declares a partition for the second time"))
-                partitions[link.path, name] = Partition(parts, fixed_by)
+                partitions[path, name] = Partition(parts, fixed_by)
             said[link] += 1
         sums, largest = dict(self.sums), dict(self.largest)
         for path, amount in _amounts(said):
@@ -132,11 +133,12 @@ def _amounts(said: Mapping[Link, int]) -> Iterator[tuple[PartPath, Budget]]:
     """Add up by path what links say, each so many times; like denominators as whole numbers, which is fast."""
     epsilons: defaultdict[PartPath, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     deltas: defaultdict[PartPath, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for link, times in said.items():
-        epsilons[link.path][link.epsilon[1]] += times * link.epsilon[0]
-        deltas[link.path][link.delta[1]] += times * link.delta[0]
-    for path, epsilon in epsilons.items():
-        yield path, Budget.amount(_sum(epsilon), _sum(deltas[path]))
+    for (path, epsilon, delta, _), times in said.items():
+        for sums, amount in ((epsilons, epsilon), (deltas, delta)):
+            numerator, _, denominator = amount.partition("/")
+            sums[path][int(denominator or 1)] += times * int(numerator)
+    for path, numerators in epsilons.items():
+        yield path, Budget.amount(_sum(numerators), _sum(deltas[path]))
 
 
 def _sum(numerators: Mapping[int, int]) -> Fraction:

@@ -8,13 +8,13 @@ frame without blanks. Any other text is parsed and written again; both ways acce
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
-from tacit.accounting.events import event_from_json
+from tacit.accounting.events import MORE_ASKED, event_from_json, number_limits
 from tacit.errors import TacitError
 
 PartPath = tuple[tuple[str, str], ...]
@@ -24,13 +24,10 @@ PartPath = tuple[tuple[str, str], ...]
 _NONSENSE = (ValueError, KeyError, TypeError, ZeroDivisionError, OverflowError, RecursionError, TacitError)
 
 
-class Link(NamedTuple):
-    """What a verified link says: where it belongs, its amount, and the parts that it declares, if any."""
-
-    path: PartPath
-    epsilon: tuple[int, int]
-    delta: tuple[int, int]
-    declares: tuple[str, tuple[str, ...], str] | None = None
+Declared = tuple[str, tuple[str, ...], str]
+"""A partition: its name, its parts, and what fixes them."""
+Link = tuple[PartPath, str, str, Declared | None]
+"""What a verified link says: where it belongs, its epsilon and delta as fractions, and what it declares if any."""
 
 
 def digest(previous: str, content: Mapping[str, Any]) -> str:
@@ -63,7 +60,7 @@ def _parsed(text: Any, link: object, head: str, number: int) -> Link | None:
     label, _ = content["label"], content["time"]
     declares = (label, tuple(content["parts"]), content["fixed_by"]) if content["parts"] else None
     hash(declares)
-    return Link(_path(content["path"]), epsilon.as_integer_ratio(), delta.as_integer_ratio(), declares)
+    return _path(content["path"]), str(epsilon), str(delta), declares
 
 
 def _path(steps: Any) -> PartPath:
@@ -99,7 +96,7 @@ def _framed(text: Any, link: object, head: str, number: int) -> Link | None:
     )
     if sha256(hashed.encode("ascii")).hexdigest() != link:
         return None
-    return Link(path, _ratio(epsilon), _ratio(delta))
+    return path, epsilon, delta, None
 
 
 def _is_canonical(value: str) -> bool:
@@ -111,12 +108,39 @@ def _is_event(value: str) -> bool:
     """Whether this is null or a canonical string that holds an event; a nonsensical event is an error."""
     if value == "null":
         return True
-    inside = value[1:-1].replace('\\"', '"')
-    # With no other escape than that of a quotation mark, the string is spelled canonically.
-    if "\\" in inside and not _is_canonical(value):
+    pieces = _NUMBERS.split(value)
+    limits = _limits(tuple(pieces[::2]))
+    # Events differ in their numbers, if at all: what stands between them is read once.
+    for number, (low, high, read) in zip(pieces[1::2], limits or (), strict=False):
+        if not low <= read(number) <= high:
+            break
+    else:
+        if limits is not None:
+            return True
+    if not _is_canonical(value):
         return False
-    event_from_json(json.loads(value) if "\\" in inside else inside)
+    event_from_json(json.loads(value))
     return True
+
+
+_NUMBERS = re.compile(r'\\":((?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)(?=[,}])')
+
+
+@lru_cache(maxsize=4096)
+def _limits(pieces: tuple[str, ...]) -> tuple[tuple[float, float, Callable[[str], float]], ...] | None:
+    """Return the limits that numbers must keep for a canonical string with these pieces to hold an event.
+
+    None if no numbers do, or if more is asked of them: then the whole is read.
+    """
+    try:
+        found = [number_limits(piece.rpartition('"')[2]) for piece in pieces[:-1]]
+        limits = tuple((low, high, int if whole else float) for low, high, whole in found)
+        ends = [f'\\":{read(high)!r}' for _, high, read in limits]
+        sample = "".join(piece + end for piece, end in zip(pieces, [*ends, ""], strict=True))
+        event_from_json(json.loads(sample))
+    except _NONSENSE:
+        return None
+    return limits if _is_canonical(sample) and not any(kind in sample for kind in MORE_ASKED) else None
 
 
 @lru_cache(maxsize=4096)
@@ -126,9 +150,3 @@ def _place(steps: str) -> tuple[str, PartPath]:
     if json.dumps(path) != steps:
         raise ValueError
     return json.dumps(path, separators=(",", ":")), _path(path)
-
-
-@lru_cache(maxsize=4096)
-def _ratio(amount: str) -> tuple[int, int]:
-    numerator, _, denominator = amount.partition("/")
-    return int(numerator), int(denominator or 1)
