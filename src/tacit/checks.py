@@ -26,6 +26,8 @@ def exact_number(name: str, value: object) -> Fraction:
 
 def finite_number(name: str, value: object) -> float:
     """Return the float nearest to a number; refuse one that is too large for a float."""
+    if type(value) is float and math.isfinite(value):
+        return value
     try:
         return float(exact_number(name, value))
     except OverflowError:

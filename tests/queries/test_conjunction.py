@@ -60,7 +60,7 @@ def test_the_error_is_kept_with_the_confidence(features: int, error: float, rate
     With a tenth or thirtieth of the records (the twin), far more are. Twenty and fifty features at error 0.1, with and
     without wrong labels, are in benchmarks/results/queries.md, 200 repetitions each.
     """
-    n, repetitions = records_for_conjunction(features, error=error, epsilon=1.0, noise_rate=rate), sample_size(30)
+    n, repetitions = records_for_conjunction(features, error=error, epsilon=1.0, noise_rate=rate), sample_size(16)
     errors = [_learned(features, n, seed, error, rate) for seed in range(repetitions)]
     assert at_most(sum(each > error for each in errors), repetitions, 0.05)
     fewer = [_learned(features, n // too_few, seed, error, rate) for seed in range(repetitions)]

@@ -10,6 +10,7 @@ what rounding may have taken away is added back: `gaussian_delta` never understa
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
@@ -41,6 +42,7 @@ def gaussian_delta(epsilon: float, shift: float) -> float:
     return min(1.0, max(_TINY, outer - inner + rounding))
 
 
+@lru_cache(maxsize=1024)
 def gaussian_shift(budget: Budget) -> float:
     """Return the largest shift = sensitivity/sigma whose Gaussian noise keeps the budget, rounded down.
 
