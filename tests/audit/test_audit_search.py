@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.audit.catalogue.estimators import LinearProblem, logistic_search
-from tacit.audit.exhibits.objective import nips2008_law, sharp_bound, wrong_norm_law
+from tacit.audit.exhibits.objective import nips2008_law, wrong_norm_law
 from tacit.audit.laws import NoiseLaw, Tilted, huber_hinge, huber_regression, logistic
 from tacit.audit.search import held_pairs, search, tiny_pairs
 from tacit.budget import Budget
@@ -83,6 +83,18 @@ def test_a_loss_that_does_not_pay_for_the_jacobian_is_found():
     right = LinearProblem(HuberHinge(0.5), huber_hinge(0.5), "objective", Budget(1), 1e-6)
     found = search(lambda n: Tilted(right.formula, right.law(n).ridge, NoiseLaw(2.0)), tiny_pairs(1, 1.0))
     assert found.loss > 1.2
+
+
+def sharp_bound(epsilon, ridge, norm=1.0):
+    """Return the exact supremum of the published algorithm's privacy loss over all data sets.
+
+    Guarantee: max over p in [0, 1] of (epsilon/2)(1 + p) + log(1 + p (1 - p) R^2/(n lambda)); it is epsilon exactly
+    from n lambda = 2R^2/epsilon on.
+    Assumes: the logistic loss, replace-one neighbours, rows of norm R at most.
+    Reference: tacit/erm/perturbations/perturbation.md.
+    """
+    shares = np.linspace(0, 1, 1_000_001)
+    return float(np.max(epsilon / 2 * (1 + shares) + np.log1p(norm**2 / ridge * shares * (1 - shares))))
 
 
 @pytest.mark.parametrize("ridge", [0.25, 1.0, 1.5])

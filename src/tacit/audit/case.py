@@ -52,23 +52,13 @@ def audit(
     compares fingerprints as well. All attacks share the risk. `exact` is what is known from densities, if anything.
     `jobs` plays in parallel processes. `name` and `note` are for people.
     """
-    claim = Budget(epsilon, delta)
-    level = checked_confidence(confidence)
     if not callable(mechanism) and not hasattr(mechanism, "many"):
         raise InvalidParameter(f"a mechanism is a function of a data set, got {type(mechanism).__name__}.")
-    if isinstance(plays, bool) or not isinstance(plays, int) or not _FEWEST <= plays <= _MOST:
-        raise InvalidParameter(f"plays must be a whole number from {_FEWEST} to {_MOST}, got {plays!r}.")
-    check_neighbours(first, second)
-    arms = all_attacks(attacks)
-    each = 1 - (1 - level) / len(arms)
     title = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
-    enough = plays_needed(claim.epsilon, claim.delta, each)
-    try:
-        played = play(mechanism, first, second, plays, jobs=jobs, progress=progress, patience=patience, enough=enough)
-    except Interrupted as trouble:
-        return Report(title, claim, level, plays, (), exact, str(trouble), note)
-    findings, trouble_with = _attacked(played, arms, claim, each)
-    return Report(title, claim, level, len(played), findings, exact, trouble_with or played.trouble, note)
+    case = Case(Budget(epsilon, delta), mechanism, first, second, tuple(attacks), _FEWEST, exact, note, title)
+    return case.audit(
+        plays=checked_plays(plays), confidence=confidence, jobs=jobs, patience=patience, progress=progress
+    )
 
 
 def all_attacks(attacks: Sequence[Attack]) -> tuple[Attack, ...]:
@@ -88,6 +78,13 @@ def _attacked(
         except Exception as error:
             trouble = f"The attack '{attack.name}' does not fit the answers: {type(error).__name__}: {error}"
     return tuple(findings), trouble
+
+
+def checked_plays(plays: int) -> int:
+    """Return a number of plays, from 2 to a thousand million."""
+    if isinstance(plays, bool) or not isinstance(plays, int) or not _FEWEST <= plays <= _MOST:
+        raise InvalidParameter(f"plays must be a whole number from {_FEWEST} to {_MOST}, got {plays!r}.")
+    return plays
 
 
 def checked_confidence(confidence: float) -> float:
@@ -159,22 +156,22 @@ class Case:
         progress: Progress | None = None,
     ) -> Report:
         """Run the audit; without a number of plays, as many as the claim needs, within reason."""
-        return audit(
-            self.mechanism,
-            self.first,
-            self.second,
-            epsilon=self.claim.epsilon,
-            delta=self.claim.delta,
-            plays=self.sufficient(confidence) if plays is None else plays,
-            confidence=confidence,
-            attacks=self.attacks,
-            exact=self.exact,
-            jobs=jobs,
-            patience=patience,
-            progress=progress,
-            name=self.name,
-            note=self.note,
-        )
+        level = checked_confidence(confidence)
+        count = self.sufficient(level) if plays is None else checked_plays(plays)
+        check_neighbours(self.first, self.second)
+        arms = all_attacks(self.attacks)
+        each = 1 - (1 - level) / len(arms)
+        enough = plays_needed(self.claim.epsilon, self.claim.delta, each)
+        try:
+            played = play(
+                self.mechanism, self.first, self.second, count,
+                jobs=jobs, progress=progress, patience=patience, enough=enough,
+            )  # fmt: skip
+        except Interrupted as trouble:
+            return Report(self.name, self.claim, level, count, (), self.exact, str(trouble), self.note)
+        findings, trouble_with = _attacked(played, arms, self.claim, each)
+        said = trouble_with or played.trouble
+        return Report(self.name, self.claim, level, len(played), findings, self.exact, said, self.note)
 
     def sufficient(self, confidence: float) -> int:
         """Return how many plays a look takes that could refute the claim, but at most twenty times a first look."""

@@ -29,9 +29,9 @@ class Mechanism(ABC, Generic[Value, Answer]):
     budget: Budget
 
     @property
-    @abstractmethod
     def event(self) -> Event:
-        """What one application is, in accounting's terms."""
+        """What one application is, in accounting's terms: as private as its budget says, unless more is known of it."""
+        return budget_event(self.budget)
 
     @property
     @abstractmethod

@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import Any, final
 
 from tacit import noise
-from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_sensitivity, fine_grid, inflated, pure_part
+from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, fine_grid, inflated, pure_part
 from tacit.mechanisms.reading import exact, in_units, listed
 from tacit.noise import LARGEST_SCALE, Source
 
@@ -46,11 +45,6 @@ class SparseVector(Mechanism[Iterable[Any], tuple[bool, ...]]):
         object.__setattr__(self, "hits", whole_number("hits", self.hits))
         if max(self.units) > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.hits} hits. Ask for fewer.")
-
-    @cached_property
-    def event(self) -> Event:
-        """An epsilon-private release."""
-        return budget_event(self.budget)
 
     @cached_property
     def grid(self) -> float:

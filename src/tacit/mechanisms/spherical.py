@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import final
 
 from tacit import noise
-from tacit.accounting.events import Event
 from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import AdditiveNoise, budget_event, inflated
+from tacit.mechanisms.mechanism import AdditiveNoise, inflated
 from tacit.noise import Integers, Source, power_of_two_below, spherical_error
 
 
@@ -25,11 +24,6 @@ class SphericalLaplace(AdditiveNoise):
     """
 
     is_pure = True
-
-    @cached_property
-    def event(self) -> Event:
-        """An epsilon-private release."""
-        return budget_event(self.budget)
 
     @cached_property
     def law(self) -> tuple[float, float]:

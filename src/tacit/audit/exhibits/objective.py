@@ -24,18 +24,6 @@ def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> Tilted:
     return Tilted(LOGISTIC, ridge, NoiseLaw(2 * norm / epsilon))
 
 
-def sharp_bound(epsilon: float, ridge: float, norm: float = 1.0) -> float:
-    """Return the exact supremum of the published algorithm's privacy loss over all data sets.
-
-    Guarantee: max over p in [0, 1] of (epsilon/2)(1 + p) + log(1 + p (1 - p) R^2/(n lambda)); it is epsilon exactly
-    from n lambda = 2R^2/epsilon on.
-    Assumes: the logistic loss, replace-one neighbours, rows of norm R at most.
-    Reference: tacit/erm/perturbations/perturbation.md.
-    """
-    shares = np.linspace(0, 1, 1_000_001)
-    return float(np.max(epsilon / 2 * (1 + shares) + np.log1p(norm**2 / ridge * shares * (1 - shares))))
-
-
 def nips2008(question: Question) -> Case:
     """Objective perturbation as published in 2008 ("private for any lambda"), with one record that becomes 0.
 

@@ -10,12 +10,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from tacit import noise
-from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number, is_whole
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_law
-from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
 from tacit.mechanisms.process import SecretFunction
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
@@ -62,11 +61,6 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.updates} updates.")
         if self.published and not _keeps(self.budget, self.each, self.updates):
             raise InvalidParameter(f"the published constants are not private at {self.budget}. Use the certified ones.")
-
-    @cached_property
-    def event(self) -> Event:
-        """An (epsilon, delta)-private release."""
-        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from tacit import noise
-from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
 from tacit.kernels.released.non_interactive import BudgetShares, Measurement, posterior
-from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
 from tacit.noise import Source
 from tacit.numerics.arrays import Floats
 
@@ -186,11 +185,6 @@ class BallRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     def rounding(self) -> float:
         """A bound on the total variation between a drawn cell and that of an exact sampler, for every exponent."""
         return 2.0**-43 * (self.dimension + 32) + 2.0**-39 * math.sqrt(self.dimension)
-
-    @cached_property
-    def event(self) -> Event:
-        """An (epsilon, delta)-private release."""
-        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from scipy.linalg import solve
 
 from tacit import noise
 from tacit.accounting.analytic import rounded_down
-from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
@@ -24,7 +23,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import computed, size_of
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.laplace import laplace_units
-from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity, fine_grid, inflated
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, fine_grid, inflated
 from tacit.noise import NEGLECTED, Source, add_on_grid, gaussian_error
 from tacit.numerics.arrays import Floats
 
@@ -136,11 +135,6 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
     def chooser(self) -> Exponential:
         """The choice of one point: density proportional to exp(choice |error| / (2 moved))."""
         return Exponential.for_budget(Budget(self.measurement.shares.choice), self.moved, candidates=size_of(self.net))
-
-    @cached_property
-    def event(self) -> Event:
-        """An (epsilon, delta)-private release."""
-        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:

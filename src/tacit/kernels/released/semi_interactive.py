@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from tacit import noise
-from tacit.accounting.events import Event
 from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
 from tacit.mechanisms.laplace import laplace_law
-from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, checked_sensitivity
+from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
 from tacit.numerics.bisection import bisect
@@ -45,11 +44,6 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
         object.__setattr__(self, "count", whole_number("count", self.count))
         if self.law[1] > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.count} answers. Ask fewer.")
-
-    @cached_property
-    def event(self) -> Event:
-        """An (epsilon, delta)-private release."""
-        return budget_event(self.budget)
 
     @property
     def public(self) -> tuple[str, ...]:

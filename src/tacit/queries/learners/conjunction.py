@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,10 @@ class ConjunctionClassifier(SQClassifier):
         return [[StatisticalQuery(_falsified(name, sign, labels)) for name, sign in self._literals(columns)]]
 
     def _study(self, session: Session, columns: Sequence[str], labels: Labels) -> None:
-        self.error_ = self._kept_error(session.engine.n, len(columns))
+        self.error_ = conjunction_error(
+            session.engine.n, len(columns), asked=self.error, confidence=self.confidence,
+            epsilon=cast(float, self.epsilon), delta=self.delta, noise_rate=self.noise_rate, monotone=self.monotone,
+        )  # fmt: skip
         self.threshold_ = self.error_ / (2 * len(session.rounds[0]))
         # Columns that are no numbers are refused by their names, before the charge.
         session.engine.prepare(RowSums(tuple(columns)))
@@ -89,18 +92,6 @@ class ConjunctionClassifier(SQClassifier):
 
     def _literals(self, names: Sequence[str]) -> list[tuple[str, int]]:
         return [(name, sign) for name in names for sign in ((1,) if self.monotone else (1, -1))]
-
-    def _kept_error(self, n: int, features: int) -> float:
-        return conjunction_error(
-            n,
-            features,
-            asked=self.error,
-            confidence=self.confidence,
-            epsilon=self.epsilon,  # type: ignore[arg-type]
-            delta=self.delta,
-            noise_rate=self.noise_rate,
-            monotone=self.monotone,
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
