@@ -183,9 +183,9 @@ def published_rows(columns: Mapping[str, Column], table: Table) -> Array:
 
 def _published_block(column: Column, values: NDArray[Any]) -> Array:
     if isinstance(column, Number):
-        return column.clamp(values)[:, None] / column.high
+        return column.clean(values)[0][:, None] / column.high
     assert isinstance(column, Levelled)
-    places = column.classify(values)
+    places = column.clean(values)[0]
     if isinstance(column, Flag):
         return (places == 1).astype(np.float64)[:, None]
     return (places[:, None] == np.arange(len(column.classes))).astype(np.float64)

@@ -1,0 +1,27 @@
+"""What benchmarks measure on: the data sets, coded as published comparisons code them."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+
+
+def test_adult_is_coded_as_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """45,222 records, 104 columns, rows of norm 1: a number is a share of its largest value, a level has a column."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    try:
+        import datasets  # type: ignore[import-not-found]
+
+        data = datasets.adult_published()
+    finally:
+        sys.modules.pop("datasets", None)
+    assert data.rows.shape == (45_222, 104)
+    assert sorted(set(data.labels.tolist())) == sorted(data.classes)
+    np.testing.assert_allclose(np.linalg.norm(data.rows, axis=1), 1.0, rtol=1e-12)
+    # Six numbers, and one column of each of the eight features with levels (sex has two of them): nothing is missing.
+    filled = (data.rows > 0).sum(axis=1)
+    assert filled.min() >= 8 + 2
+    assert filled.max() <= 8 + 6
