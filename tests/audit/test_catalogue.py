@@ -21,7 +21,10 @@ EACH = 1e-8
 PURE, GAUSSIAN = Question(1.0), Question(1.0, 1e-5)
 
 AUDITS = [
-    *((name, PURE, 500) for name in ("Laplace", "Gaussian", "SphericalLaplace", "Exponential", "SparseVector")),
+    *(
+        (name, PURE, 500)
+        for name in ("Laplace", "Gaussian", "SphericalLaplace", "Exponential", "SparseVector", "Repetition")
+    ),
     *((f"statistics.{name}", PURE, 500) for name in ("count", "sum", "mean", "histogram", "quantile")),
     *((f"statistics.{name}", GAUSSIAN, 500) for name in ("mean", "histogram")),
     ("evaluation.accuracy", PURE, 500),

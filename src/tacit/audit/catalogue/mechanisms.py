@@ -11,7 +11,8 @@ from tacit.audit.attacks import LikelihoodRatio, LowBits
 from tacit.audit.case import Audited, Case, Question
 from tacit.audit.laws import NoiseLaw
 from tacit.audit.report import Exact
-from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
+from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, Repetition, SparseVector, SphericalLaplace
+from tacit.mechanisms.repetition import Run
 from tacit.numerics.arrays import Floats
 from tacit.releases import release
 
@@ -89,6 +90,30 @@ def sparse_vector(question: Question) -> Case:
     return _chosen(question, first_hit, (0.0, 1.0), (first, second), where)
 
 
+def repetition(question: Question) -> Case:
+    """The highest of secretly many noisy counts of one number, which moves by 1; half of epsilon is for each."""
+    mechanism = Repetition(question.claim, 1, 3.0)
+    count, more = Laplace.for_budget(mechanism.inner), float(1 - mechanism.stop)
+
+    def highest(data: Any) -> float:
+        def run(candidate: int, _: Any) -> Run:
+            return Run(candidate, float(release(count, sum(data), label="audit").value))
+
+        return release(mechanism, run, label="audit").value.score
+
+    def log_density(noise: Floats) -> Floats:
+        """With density f and cdf F of one count, that of the highest is f/(1 - more F) up to a constant."""
+        tail = np.exp(-np.abs(noise[:, 0]) / count.scale) / 2
+        below = np.where(noise[:, 0] < 0, tail, 1 - tail)
+        return np.asarray(-np.abs(noise[:, 0]) / count.scale - np.log1p(-more * below))
+
+    points = np.linspace(-40, 40, 100_001)[:, None] * count.scale
+    loss = float(np.abs(log_density(points) - log_density(points - 1)).max())
+    exact = Exact(loss, None, 1, "a count moves by 1")
+    attacks = (LikelihoodRatio.shifted(log_density, 0, 1), LowBits((0.0,), (1.0,)))
+    return Case(question.claim, highest, [0.0], [1.0], attacks, _PLAYS, exact)
+
+
 def _chosen(
     question: Question,
     run: Callable[[Any], Any],
@@ -121,4 +146,5 @@ MECHANISMS = (
     Audited("SphericalLaplace", spherical, delta=0.0),
     Audited("Exponential", exponential, delta=0.0),
     Audited("SparseVector", sparse_vector, delta=0.0),
+    Audited("Repetition", repetition, delta=0.0),
 )
