@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tacit import mechanisms
 from tacit.accounting import event_from_json, event_to_json, satisfies
 from tacit.budget import Budget
-from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, SparseVector, SphericalLaplace
+from tacit.mechanisms import Exponential, Gaussian, Laplace, Mechanism, Repetition, SparseVector, SphericalLaplace
 from tacit.releases import release
 
 Build = Callable[[Budget, float], Mechanism]
@@ -65,10 +65,10 @@ def _noise_scale(mechanism: Mechanism) -> tuple[float, ...]:
 
 
 def test_the_registry_has_every_mechanism() -> None:
-    """A mechanism that the package exports is held to these laws."""
+    """A mechanism that the package exports is held to these laws; for `Repetition`, see test_repetition.py."""
     exported = {getattr(mechanisms, name) for name in mechanisms.__all__}
     concrete = {kind for kind in exported if issubclass(kind, Mechanism) and not inspect.isabstract(kind)}
-    assert concrete == {type(_build(name, Budget(1, 1e-6))) for name in REGISTRY}
+    assert concrete - {Repetition} == {type(_build(name, Budget(1, 1e-6))) for name in REGISTRY}
 
 
 @EVERY
