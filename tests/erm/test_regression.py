@@ -98,14 +98,56 @@ def test_every_way_recovers_the_law_when_epsilon_is_large(problem, perturbation)
     assert model.fit(rows, targets).score(rows, targets) >= plain.score(rows, targets) - loss
 
 
-def test_without_a_delta_auto_perturbs_the_objective(problem):
-    """A pure budget is spent on objective perturbation, one with a delta on statistics."""
+def test_a_delta_is_charged_only_where_it_lessens_the_noise(problem):
+    """With few features pure noise is smaller, and no delta is charged; with many a delta is worth its price."""
     rows, targets = problem
-    pure = PrivateLinearRegression(1.0, target_range=RANGE, data_norm=1.0).fit(rows, targets)
-    assert pure.release_.budget == Budget(1)
-    assert "HuberRegression" in pure.release_.guarantee
-    approximate = PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0).fit(rows, targets)
-    assert type(approximate.release_.event).__name__ == "GaussianDpEvent"
+    few = PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0).fit(rows, targets)
+    assert few.release_.budget == Budget(1)
+    wide = np.column_stack([rows, np.zeros((len(rows), 60))])
+    many = PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0, alpha=0.02).fit(wide, targets)
+    assert many.release_.budget == Budget(1, 1e-6)
+    pure = PrivateLinearRegression(1.0, target_range=RANGE, data_norm=1.0, alpha=0.02).fit(wide, targets)
+    assert np.max(many.coef_noise_) < np.min(pure.coef_noise_)
+    assert all("HuberRegression" in model.release_.guarantee for model in (few, many, pure))
+
+
+def test_with_a_delta_a_regression_is_as_good_as_without(problem):
+    """For few features and for many, the mean score over twenty rehearsals is no worse than that of a pure budget."""
+    rows, targets = problem
+    for zeros in (0, 60):
+        wide = np.column_stack([rows, np.zeros((len(rows), zeros))])
+        pure, delta = (
+            np.mean(
+                [
+                    PrivateLinearRegression(0.5, d, target_range=RANGE, data_norm=1.0, random_state=seed)
+                    .fit(wide, targets)
+                    .score(wide, targets)
+                    for seed in range(20)
+                ]
+            )
+            for d in (0.0, 1e-6)
+        )
+        assert delta >= pure - 1e-9
+
+
+def test_extreme_targets_pull_little(problem):
+    """One target in a hundred at the end of a range ten times too wide moves the fit by less than least squares."""
+    rows, targets = problem
+    spoiled = targets.copy()
+    spoiled[::100] = 20.0
+    model = PrivateLinearRegression(5.0, target_range=(-20.0, 20.0), data_norm=1.0, random_state=0)
+    plain = PrivateLinearRegression(math.inf, target_range=(-20.0, 20.0), data_norm=1.0)
+    assert model.fit(rows, spoiled).score(rows, targets) > 0.8
+    missed = [np.mean(np.square(fit.predict(rows) - targets)) for fit in (model, plain.fit(rows, spoiled))]
+    assert missed[0] < missed[1]
+
+
+def test_as_noise_fades_the_loss_becomes_the_squared_one(problem):
+    """At a huge budget residuals count in full, and coefficients are those of ridge regression."""
+    rows, targets = problem
+    private = PrivateLinearRegression(1e5, target_range=RANGE, data_norm=1.0, alpha=1e-3).fit(rows, targets)
+    plain = PrivateLinearRegression(math.inf, target_range=RANGE, data_norm=1.0, alpha=1e-3).fit(rows, targets)
+    assert np.allclose(private.coef_, plain.coef_, atol=1e-2)
 
 
 def test_an_infinite_epsilon_is_ridge_regression_and_not_private(problem):
@@ -149,7 +191,9 @@ def test_the_lectures_counterexample_moves_without_a_ridge_and_not_beyond_our_bo
 def test_each_fit_is_charged_once_and_says_what_it_assumed(problem, ledger):
     """The account has one entry per fit, and the guarantee names the range of the targets."""
     rows, targets = problem
-    model = PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0, ledger=ledger).fit(rows, targets)
+    model = PrivateLinearRegression(
+        1.0, 1e-6, target_range=RANGE, data_norm=1.0, perturbation="statistics", ledger=ledger
+    ).fit(rows, targets)
     assert ledger.spent == Budget(1, 1e-6)
     assert "targets within (-2.0, 2.0)" in model.release_.guarantee
 

@@ -20,6 +20,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.saving import FITTED, Number, Numbers, Saved
+from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
 from tacit.releases import release
 
@@ -40,10 +41,10 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     ----------
     epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary ridge regression, without privacy.
     target_range : (low, high), what targets can be.
-    perturbation : "statistics" (one noisy release of X'X and X'y), "output", or, with Huber's loss in place of the
-        squared one because its slope is bounded, "objective" or "gradient" (which needs delta > 0). "auto" takes
-        statistics when delta > 0; without a delta their noise grows with the square of the number of features,
-        and it takes objective.
+    perturbation : "objective" (which "auto" takes) or "gradient" (which needs delta > 0), with Huber's loss, whose
+        slope is bounded: residuals count up to a tenth of half the range of targets, and further the less noise there
+        is, so that a few extreme targets do little (with few features pure noise is the smaller one: a delta is then
+        left unused and not charged); "statistics" (one noisy release of X'X and X'y); or "output".
     data_norm, alpha, fit_intercept, ledger, random_state, curves, interactions : as for `PrivateLogisticRegression`.
     """
 
@@ -59,7 +60,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     random_state: object = None
     curves: bool | int | Literal["auto"] = "auto"
     interactions: Sequence[tuple[str, str]] | None = None
-    _wide: ClassVar[tuple[str, ...]] = ("auto", "statistics", "output")
+    _wide: ClassVar[tuple[str, ...]] = ("statistics", "output")
 
     saved: ClassVar[Saved] = Saved(
         {
@@ -89,15 +90,15 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         self.release_ = fitted.release
 
     def _fitted(self, rows: Rows, targets: Floats, budget: Budget | None) -> Fitted:
-        way = self.perturbation
-        if way == "auto":
-            way = "objective" if budget is not None and budget.is_pure else "statistics"
+        way = "objective" if self.perturbation == "auto" else self.perturbation
         assumed = f"targets within {self.target_range}"
         if way == "statistics" and budget is not None:
             return self._by_statistics(rows, targets, budget, assumed)
         if way in ("objective", "gradient") and budget is not None:
-            loss: Squared | HuberRegression = HuberRegression(1.0, 1.0)
-            alpha = self.alpha
+            budget = _quieter(budget, rows) if way == "objective" else budget
+            noise = _relative_noise(rows, budget)
+            loss: Squared | HuberRegression = HuberRegression(_width(noise), 1.0)
+            alpha = _robust_ridge(noise, loss.lipschitz, rows) if is_auto(self.alpha) else self.alpha
         else:
             alpha = _ridge(self.alpha, rows, budget)
             loss = Squared(1.0, rows.norm * Squared(1.0, 1.0).minimiser_bound(rows.norm, alpha))
@@ -137,6 +138,38 @@ def _known_range(declared: object) -> tuple[float, float]:
     return low, high
 
 
+def _unit(rows: Rows, budget: Budget) -> float:
+    """The noise in one coordinate of a sum of vectors of which a replacement moves one by 1."""
+    return math.sqrt(rows.dimension + 1) / budget.epsilon if budget.is_pure else 1 / gaussian_shift(budget)
+
+
+def _quieter(budget: Budget, rows: Rows) -> Budget:
+    """Return the budget without its delta where that gives less noise: few features.
+
+    Half of delta is what Gaussian noise has under a loss with slopes of both signs (perturbation.md).
+    """
+    if budget.is_pure:
+        return budget
+    halved = Budget.amount(budget.exact_epsilon, budget.exact_delta / 2)
+    pure = pure_part(budget)
+    return pure if _unit(rows, pure) <= _unit(rows, halved) else budget
+
+
+def _relative_noise(rows: Rows, budget: Budget) -> float:
+    """The length of the noise over that of a sum in which all records agree."""
+    return 2 * _unit(rows, budget) * math.sqrt(rows.dimension) / rows.count
+
+
+def _width(noise: float) -> float:
+    """Where residuals stop to count more: noise is made for that much (docs/decisions/0014-robust-regression.md)."""
+    return min(1.0, 0.1 * max(1.0, math.sqrt(0.004 / noise)))
+
+
+def _robust_ridge(noise: float, width: float, rows: Rows) -> float:
+    """The ridge at which noise of this relative size costs least (docs/decisions/0014-robust-regression.md)."""
+    return min(1.0, 4 * math.sqrt(noise)) * noise * width * rows.norm**2
+
+
 def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) -> float:
     """Return the ridge for perturbing the solution: the noise in a prediction is then a twentieth of the range."""
     if not is_auto(alpha):
@@ -144,6 +177,5 @@ def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) ->
     if budget is None:
         return 1 / rows.count
     # The slope grows like 1/sqrt(alpha), so the noise in a prediction is about this over n alpha^1.5.
-    unit = math.sqrt(rows.dimension + 1) / budget.epsilon if budget.is_pure else 1 / gaussian_shift(budget)
-    noise = 20 * rows.norm**3 * unit
+    noise = 20 * rows.norm**3 * _unit(rows, budget)
     return math.cbrt(noise / rows.count) ** 2
