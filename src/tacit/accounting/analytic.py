@@ -69,6 +69,39 @@ def gaussian_shift(budget: Budget) -> float:
     return shift
 
 
+def excess_delta(epsilon: float, shift: float) -> float:
+    """Return an upper bound, within rounding, on E(Z - epsilon)+ for the privacy loss Z of Gaussian noise at a shift.
+
+    Z is normal with mean s^2/2 and variance s^2, so this is s (phi(h) - h Phi(-h)), h = epsilon/s - s/2. It bounds
+    delta, since (1 - e^(epsilon - Z))+ is at most (Z - epsilon)+, and unlike delta it is convex in Z.
+    """
+    near = epsilon / shift - shift / 2
+    if near > 40:
+        return max(_TINY, shift * math.exp(-near * near / 2))
+    density = math.exp(-near * near / 2) / math.sqrt(2 * math.pi)
+    if near <= 0:
+        from scipy.special import ndtr
+
+        return shift * (density - near * float(ndtr(-near))) * (1 + 2.0**-40)
+    product = near * _mills_ratio(near)
+    return max(_TINY, shift * density * (1 - product + (near + 16) * 2.0**-50))
+
+
+def excess_shift(budget: Budget) -> float:
+    """Return the largest shift at which `excess_delta` keeps the budget, rounded down."""
+    epsilon, delta = rounded_down(budget.exact_epsilon), rounded_down(budget.exact_delta)
+    # It is above the delta of Gaussian noise, so that the shift which that allows is too large.
+    shift, _ = bisect(
+        lambda shift: excess_delta(epsilon, shift) <= delta,
+        _SMALLEST_SHIFT,
+        2 * gaussian_shift(budget),
+        between=lambda low, high: math.sqrt(low * high),
+    )
+    if shift == _SMALLEST_SHIFT:
+        raise InvalidParameter(f"{budget} is too small to certify any Gaussian noise for. Raise epsilon or delta.")
+    return shift
+
+
 def gaussian_epsilon(delta: float, shift: float) -> float:
     """Return the smallest epsilon, rounded up, at which Gaussian noise with this shift has at most this delta."""
     if gaussian_delta(0.0, shift) <= delta:

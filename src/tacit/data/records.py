@@ -129,16 +129,26 @@ class Records:
             self._size = self._table.size(self.part, self._key)
         return self._size
 
-    def owners(self) -> IntArray | None:
-        """Return for each row the number of the person whose it is; None where each record is by itself.
+    def persons(self) -> Persons | None:
+        """Return whose each row is, in row order; None where each record is by itself.
 
         How many rows there are is private, and so is this: it is for computing what is then released.
         """
-        return None if self._unit is None else self._in_order().owners
+        if self._unit is None:
+            return None
+        if not self._table.ordered and not isinstance(self._table, HeldTable):
+            raise InvalidParameter("rows of a database have no fixed place: ask records.held() whose rows they are.")
+        return self._owned()
+
+    def owners(self) -> IntArray | None:
+        """Return for each row the number of the person whose it is; None where each record is by itself. Private."""
+        found = self.persons()
+        return None if found is None else found.owners
 
     def weights(self) -> Floats | None:
         """Return for each row 1/k, rounded down, if its person has k rows; None where each record is by itself."""
-        return None if self._unit is None else self._in_order().weights
+        found = self.persons()
+        return None if found is None else found.weights
 
     def refuse_persons(self, what: str) -> None:
         """Refuse, before anything is charged, what protects each row by itself only."""
@@ -147,11 +157,6 @@ class Records:
                 f"{what} protects each row by itself, and these records have a unit ({self._unit!r}): a person with "
                 "many rows would not be protected. Nothing was charged."
             )
-
-    def _in_order(self) -> Persons:
-        if not self._table.ordered and not isinstance(self._table, HeldTable):
-            raise InvalidParameter("rows of a database have no fixed place: ask records.held() whose rows they are.")
-        return self._owned()
 
     def _owned(self) -> Persons:
         """Read whose the rows are, once."""
@@ -247,7 +252,7 @@ class Records:
         Assumes: nothing.
         Reference: `Schema.twin`.
         """
-        return self._schema.twin(self.n, seed, signal=signal, key=self._key)
+        return self._schema.twin(self.n, seed, signal=signal, key=self._key)._with(_unit=self._unit)
 
     def marked_as_twin(self, seed: int) -> "Records":
         """Return the records marked as made up: what is asked about them is a rehearsal from this seed."""
@@ -270,7 +275,7 @@ class Records:
 
         Who pays for what is asked about them is said by `account` of these records, not of those.
         """
-        if self._table.ordered:
+        if self._table.ordered or isinstance(self._table, HeldTable):
             return self
         return self._with(_table=HeldTable(self), _share=None)
 

@@ -20,7 +20,9 @@ _NOISE_OF_NUMBERS = 0.5
 """How far made-up numbers to predict lie from their rule, as a part of the rule's own spread, at a signal of 1."""
 
 
-def made_up(schema: Schema, n: int, seed: int, signal: float = 3.0, key: str | None = None) -> Records:
+def made_up(
+    schema: Schema, n: int, seed: int, signal: float = 3.0, key: str | None = None, unit: str | None = None
+) -> Records:
     """Return n made-up records under a schema, the same ones for the same seed.
 
     Levels are equally likely, numbers and moments even between their bounds, keys count from 0. The target follows a
@@ -38,7 +40,7 @@ def made_up(schema: Schema, n: int, seed: int, signal: float = 3.0, key: str | N
     cells = {name: _cells(column, share) for (name, column), share in zip(columns.items(), uniform, strict=False)}
     if schema.target is not None and schema.features and strength:
         cells[schema.target] = _answer(schema, cells, uniform[-1], int(seed), strength)
-    return Records(cells, schema, key=key)
+    return Records(cells, schema, key=key, unit=unit)
 
 
 def _cells(column: Column, share: Floats) -> AnyArray:

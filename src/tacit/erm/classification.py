@@ -1,7 +1,7 @@
 """Linear classifiers with scikit-learn manners."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
@@ -20,6 +20,7 @@ from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Saved
+from tacit.estimators.weighing import Weighing, class_factors
 from tacit.numerics.arrays import Floats
 
 MARGIN = 3.0
@@ -38,6 +39,8 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     alpha: float | Literal["auto"] = "auto"
     fit_intercept: bool = True
     classes: ArrayLike | None = None
+    class_weight: Mapping[Any, float] | None = None
+    largest_weight: float | None = None
     ledger: Ledger | None = None
     random_state: object = None
     curves: bool | int | Literal["auto"] = "auto"
@@ -55,19 +58,25 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     )
 
     @abstractmethod
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         """Set the fitted attributes, one after the other."""
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model to `Records`, or to rows X and their labels y, charging the ledger once."""
-        check_told(self.classes, X)
-        return cast("Self", learn(self, X, y, "classification"))
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model to `Records`, or to rows X and their labels y, charging the ledger once.
 
-    def _fit(self, X: Any, y: Any, binary: Loss, joint: type[Softmax] | None) -> float:
+        `sample_weight` has a weight for each row, divided by `largest_weight` and clipped to [0, 1]; `groups` has the
+        id of the person whose each row is: what is protected is then a person with all their rows.
+        """
+        check_told(self.classes, X)
+        return cast("Self", learn(self, X, y, "classification", sample_weight, groups))
+
+    def _fit(self, X: Any, y: Any, weighing: Weighing, binary: Loss, joint: type[Softmax] | None) -> float:
         """Set the fitted attributes; return the margin that was used."""
         budget, rows, labels = self._read(X, y, numeric=False)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
+        factors = class_factors(self.class_weight, classes)
+        rows = rows.weighed(weighing.shares(rows.length, None if factors is None else factors[indices]))
         several = len(classes) if len(classes) > 2 else 0
         loss = joint(several) if joint and several else binary
         targets = indices if several else np.where(indices == 1, 1.0, -1.0)
@@ -91,9 +100,10 @@ class PrivateLogisticRegression(_LinearClassifier):
     gradients of several classes have such a margin too. `margin_` says how much was used, and `predict_proba` accounts
     for it (docs/decisions/0005-a-margin-in-the-loss.md). `PrivateERM(Logistic(), ...)` fits the ordinary loss.
 
-    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
-    Assumes: public are n, the number of features, `data_norm` (rows are clipped to it), and the classes; when
-    `classes` is None the set of labels in y is taken to be public knowledge.
+    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0;
+    for `groups`, or records with a unit, neighbours differ in all the rows of one person.
+    Assumes: public are n, or who the persons are, the number of features, `data_norm` (rows are clipped
+    to it), and the classes; when `classes` is None the set of labels in y is taken to be public knowledge.
     Reference: tacit/erm/perturbations/perturbation.md.
 
     Parameters
@@ -106,6 +116,8 @@ class PrivateLogisticRegression(_LinearClassifier):
         data_norm. It is raised where the guarantee needs it; `alpha_` says what was used.
     fit_intercept : whether rows end with a constant (regularised like the rest).
     classes : the labels that can occur; declare them.
+    class_weight : public numbers by class, divided by the largest of them; classes that are left out weigh 1.
+    largest_weight : the largest `sample_weight` that a row can have; needed with sample weights.
     ledger : the account to charge, before anything is released.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
     curves : how far numbers of `Records` bend: a number of knots over their declared scale, False for straight lines,
@@ -115,9 +127,9 @@ class PrivateLogisticRegression(_LinearClassifier):
 
     saved = _LinearClassifier.saved.and_also(margin_=Number(0, 100))
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         margin = 0.0 if self.epsilon == np.inf else MARGIN
-        self.margin_ = self._fit(X, y, Logistic(margin), Softmax)
+        self.margin_ = self._fit(X, y, weighing, Logistic(margin), Softmax)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row."""
@@ -144,13 +156,13 @@ class PrivateLinearSVC(_LinearClassifier):
     loss: Literal["huber", "hinge"] = "huber"
     width: float = 0.5
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         if self.loss not in ("huber", "hinge"):
             raise InvalidParameter(f"loss must be 'huber' or 'hinge', got {self.loss!r}.")
         width = finite_number("width", self.width)
         if not 1e-6 <= width <= 1e6:
             raise InvalidParameter(f"width must lie between 1e-6 and 1e6, got {self.width!r}.")
-        self._fit(X, y, HuberHinge(width) if self.loss == "huber" else Hinge(), None)
+        self._fit(X, y, weighing, HuberHinge(width) if self.loss == "huber" else Hinge(), None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

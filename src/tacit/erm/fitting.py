@@ -176,7 +176,9 @@ def fit_linear(
     if not is_auto(alpha) and mechanism.alpha > checked_alpha(alpha):
         ridge += f" (raised from {checked_alpha(alpha):g}, which the guarantee needs)"
     public = (*setting.public, ridge, *assumed.values())
-    found = release(mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public)
+    found = release(
+        mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public, unit=setting.unit
+    )
     return split(rows, found, mechanism.coefficient_noise(objective), mechanism.alpha, mechanism.loss.margin)
 
 

@@ -1,6 +1,6 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast, final
 
@@ -14,9 +14,11 @@ from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
 from tacit.erm.losses.tabulated import Tabulated
 from tacit.erm.perturbations.defaults import Kind
+from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Optional, Saved, choice
+from tacit.estimators.weighing import Weighing, class_factors
 from tacit.numerics.arrays import Floats
 
 _LOSSES = {"logistic": Logistic, "huber-hinge": HuberHinge, "hinge": Hinge, "huber-regression": HuberRegression}
@@ -46,6 +48,8 @@ class PrivateERM(LinearEstimator):
     alpha: float | Literal["auto"] = "auto"
     fit_intercept: bool = True
     classes: ArrayLike | None = None
+    class_weight: Mapping[Any, float] | None = None
+    largest_weight: float | None = None
     ledger: Ledger | None = None
     random_state: object = None
     curves: bool | int | Literal["auto"] = "auto"
@@ -64,20 +68,26 @@ class PrivateERM(LinearEstimator):
     )
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the loss, then fit the model to `Records`, or to rows X and targets y, charging the ledger once."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Check the loss, then fit the model to `Records`, or to rows X and targets y, charging the ledger once.
+
+        `sample_weight` and `groups` are as for `PrivateLogisticRegression`.
+        """
         check_told(self.classes, X)
         margin = getattr(self.loss, "kind", "margin") == "margin"
-        return cast("Self", learn(self, X, y, "classification" if margin else "regression"))
+        return cast("Self", learn(self, X, y, "classification" if margin else "regression", sample_weight, groups))
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         loss = _usable(self.loss)
         is_margin = loss.kind == "margin"
         budget, rows, targets = self._read(X, y, numeric=not is_margin)
-        assumed = "targets within the loss's bound"
+        assumed, factors = "targets within the loss's bound", None
         if is_margin:
             classes, indices, assumed = known_classes(self.classes, targets, most=2)
-            targets = np.where(indices == 1, 1.0, -1.0)
+            targets, factors = np.where(indices == 1, 1.0, -1.0), class_factors(self.class_weight, classes)
+        elif self.class_weight is not None:
+            raise InvalidParameter("class_weight is for losses of margins: a regression has no classes.")
+        rows = rows.weighed(weighing.shares(rows.length, None if factors is None else factors[indices]))
         fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         if is_margin:
             self.classes_ = classes

@@ -20,6 +20,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.saving import FITTED, Number, Numbers, Saved
+from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
 from tacit.releases import release
@@ -32,9 +33,10 @@ Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 class PrivateLinearRegression(ExactR2, LinearEstimator):
     """Linear regression on clipped rows and clipped targets.
 
-    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
-    Assumes: public are n, the number of features, `data_norm` (rows are clipped to it) and `target_range`
-    (targets are clipped to it).
+    Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0;
+    for `groups`, or records with a unit, neighbours differ in all the rows of one person.
+    Assumes: public are n, or who the persons are, the number of features, `data_norm` (rows are clipped to it) and
+    `target_range` (targets are clipped to it).
     Reference: tacit/erm/perturbations/least_squares.md, tacit/erm/perturbations/perturbation.md.
 
     Parameters
@@ -45,7 +47,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         slope is bounded: residuals count up to a tenth of half the range of targets, and further the less noise there
         is, so that a few extreme targets do little (with few features pure noise is the smaller one: a delta is then
         left unused and not charged); "statistics" (one noisy release of X'X and X'y); or "output".
-    data_norm, alpha, fit_intercept, ledger, random_state, curves, interactions : as for `PrivateLogisticRegression`.
+    data_norm, alpha, fit_intercept, largest_weight, ledger, random_state, curves, interactions : as
+        for `PrivateLogisticRegression`.
     """
 
     epsilon: float | None = None
@@ -56,6 +59,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     data_norm: float | None = None
     alpha: float | Literal["auto"] = "auto"
     fit_intercept: bool = True
+    largest_weight: float | None = None
     ledger: Ledger | None = None
     random_state: object = None
     curves: bool | int | Literal["auto"] = "auto"
@@ -73,13 +77,17 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     )
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model to `Records`, or to rows X and their targets y, charging the ledger once."""
-        return cast("Self", learn(self, X, y, "regression"))
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model to `Records`, or to rows X and their targets y, charging the ledger once.
 
-    def _learn(self, X: Any, y: Any) -> None:
+        `sample_weight` and `groups` are as for `PrivateLogisticRegression`.
+        """
+        return cast("Self", learn(self, X, y, "regression", sample_weight, groups))
+
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         low, high = _known_range(self.target_range)
         budget, rows, values = self._read(X, y, numeric=True)
+        rows = rows.weighed(weighing.shares(rows.length))
         middle, reach = low + (high - low) / 2, (high - low) / 2
         fitted = self._fitted(rows, np.clip((values - middle) / reach, -1.0, 1.0), budget)
         self.coef_ = fitted.weights[0] * reach
@@ -115,6 +123,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
             ledger=self.ledger,
             random_state=self.random_state,
             public=(*mechanism.public, assumed),
+            unit="person" if rows.several else "record",
         )
         coefficient, noise = found.value.solve(alpha * rows.count)
         return split(rows, found.map(lambda _: coefficient), noise, alpha)

@@ -11,11 +11,13 @@ from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Number
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
+from tacit.data.persons import Persons
 from tacit.data.records import Records
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.weighing import Weighing
 
 Task = Literal["classification", "regression", "none"]
 
@@ -23,12 +25,13 @@ Task = Literal["classification", "regression", "none"]
 @final
 @dataclass(frozen=True)
 class Encoded:
-    """Rows, the target of each, the classes that the target declares, if any, and the encoder of the rows."""
+    """Rows, the target of each, the declared classes, if any, the encoder, and whose the rows are if persons are."""
 
     rows: BoundedRows
     targets: AnyArray
     classes: tuple[str, ...]
     encoder: PublicEncoder
+    persons: Persons | None = None
 
 
 def encoded(
@@ -45,7 +48,6 @@ def encoded(
 
     A record whose class is none of the declared ones becomes a row of zeros at the first class: it teaches nothing.
     """
-    records.refuse_persons("this estimator")
     schema = records.schema
     column = None if schema.target is None else schema.columns[schema.target]
     if task != "none" and column is None:
@@ -64,17 +66,19 @@ def encoded(
     records = records.held()
     rows = encoder.transform(records)
     if task == "none":
-        return Encoded(rows, np.zeros(len(rows)), (), encoder)
+        return Encoded(rows, np.zeros(len(rows)), (), encoder, records.persons())
     targets = _targets(records)
     if not isinstance(column, Levelled):
-        return Encoded(rows, targets, (), encoder)
+        return Encoded(rows, targets, (), encoder, records.persons())
     unknown = targets < 0
     kept = BoundedRows(
         np.where(unknown[:, None], 0.0, np.asarray(rows)),
         data_norm=rows.data_norm or 1.0,
         has_constant=rows.has_constant,
     )
-    return Encoded(kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder)
+    return Encoded(
+        kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()
+    )
 
 
 def held_out(X: Any, y: Any, ledger: Ledger | None) -> tuple[Any, Any, Ledger | None]:
@@ -98,21 +102,28 @@ def _targets(records: Records) -> AnyArray:
     return np.concatenate([block[target] for block in records.blocks((target,))])
 
 
-def learn(estimator: Any, X: Any, y: Any, task: Task) -> Any:
+def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = None, groups: object = None) -> Any:
     """Let an estimator's `_learn` see rows and targets as they are, or those of `Records`, encoded; return it fitted.
+
+    `_learn` is also told how rows are weighed and whose they are: `Records` say so by their unit, rows by `groups`.
 
     For records, classes and the range of the target are those that the estimator was told, or else the schema's, and a
     part of a split pays from its own account. `encoder_` keeps how records were encoded, for those to predict.
     """
-    return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task))
+    weighing = Weighing.of(sample_weight, getattr(estimator, "largest_weight", None), groups)
+    return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task, weighing))
 
 
-def _learn(estimator: Any, X: Any, y: Any, task: Task) -> None:
+def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> None:
     if not isinstance(X, Records):
         refuse_coding(estimator)
-        estimator._learn(X, y)
+        estimator._learn(X, y, weighing)
         return
     refuse_targets(y)
+    if weighing.persons is not None:
+        raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
+    if weighing.weights is not None and not X.table.ordered:
+        raise InvalidParameter("rows of a database have no fixed place that weights could stand beside.")
     coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
     found = encoded(X, task, *coding)
     column = X.schema.columns[str(X.schema.target)]
@@ -126,7 +137,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task) -> None:
     for name, value in own.items():
         if value is None or name == "ledger":
             setattr(estimator, name, told[name])
-    estimator._learn(found.rows, found.targets)
+    estimator._learn(found.rows, found.targets, weighing.of_persons(found.persons))
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder

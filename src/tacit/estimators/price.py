@@ -73,8 +73,9 @@ class Priced:
         asked.random_state = None
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            unit = X.whom if isinstance(X, Records) else "record"
             address = f"sqlite:///{Path(folder) / 'empty.db'}"
-            asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST))
+            asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST), unit=unit)
             try:
                 asked.fit(*stand_in(X, getattr(self, "classes", None)))  # type: ignore[attr-defined]
             except BudgetExceeded as refusal:
@@ -95,7 +96,7 @@ def price_of(what: str, budget: Budget | None, event: Event | None, ledger: Ledg
 def stand_in(X: Any, classes: Any) -> tuple[Any, ...]:
     """Return made-up rows and targets of the same public form: number, width, schema, stated norm."""
     if isinstance(X, Records):
-        return (made_up(X.schema, X.n, 0, key=X.key),)
+        return (made_up(X.schema, X.n, 0, key=X.key, unit=X.unit),)
     shape = X.shape if issparse(X) or hasattr(X, "shape") else np.shape(X)
     if len(shape) != 2 or not shape[0]:
         raise InvalidParameter("X must be Records or a table with rows and columns. Its form is all that is looked at.")

@@ -50,7 +50,8 @@ def validated(estimator: BaseEstimator, X: Any, *, y: Any = _ABSENT, y_numeric: 
         raise InvalidParameter(f"{type(estimator).__name__} requires y to be passed, got None.")
     cells = _one_column(y)
     if len(cells) != data.shape[0]:
-        raise InvalidParameter(f"X and y must be equally long, got {data.shape[0]} rows and {len(cells)} targets.")
+        # Without the numbers: how many rows there are is private where persons own them.
+        raise InvalidParameter("X and y must be equally long: one target for each row.")
     return data, numeric_targets(cells) if y_numeric else cells
 
 

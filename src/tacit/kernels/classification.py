@@ -1,5 +1,6 @@
 """Private kernel classification with scikit-learn manners, over public landmarks."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, final
 
@@ -14,6 +15,7 @@ from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving import LABELS, Number
+from tacit.estimators.weighing import Weighing, class_factors
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records
 from tacit.kernels.released.model import METHODS
@@ -46,27 +48,31 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
     perturbation : for "landmarks" and "fourier": "auto" is "objective", or "output" for the hinge.
     loss : "logistic" (two classes, with the margin of `PrivateLogisticRegression` for "landmarks" and "fourier", or
         several jointly), "huber" or "hinge" (two classes).
-    data_norm, alpha, classes, ledger, random_state : as for `PrivateLogisticRegression`.
+    data_norm, alpha, classes, class_weight, largest_weight, ledger, random_state : as for `PrivateLogisticRegression`.
     """
 
     _: KW_ONLY
     loss: Literal["logistic", "huber", "hinge"] = "logistic"
     classes: ArrayLike | None = None
+    class_weight: Mapping[Any, float] | None = None
 
     task = "classification"
     saved = KernelEstimator.saved.and_also(classes_=LABELS, margin_=Number(0, 100))
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in CLASSIFICATION:
             raise InvalidParameter(f"loss must be one of {', '.join(CLASSIFICATION)}, got {self.loss!r}.")
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if self._joint else 2)
+        factors = class_factors(self.class_weight, classes)
         several = len(classes) > 2
         margin = MARGIN if budget is not None and self._joint and not several else 0.0
         loss = Softmax(len(classes)) if several else Logistic(margin) if margin else CLASSIFICATION[self.loss]
         targets = indices if several else np.where(indices == 1, 1.0, -1.0)
-        found = self._release(domain, X, records, targets, loss, budget, assumed)
+        found = self._release(
+            domain, X, records, targets, loss, budget, assumed, weighing, None if factors is None else factors[indices]
+        )
         self.classes_ = classes
         self.margin_ = found.margin
         self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release

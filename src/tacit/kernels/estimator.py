@@ -20,6 +20,7 @@ from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.saving import FITTED, Saved
 from tacit.estimators.tables import validated
+from tacit.estimators.weighing import Weighing
 from tacit.kernels.fit.reading import Alpha, loss_and_alpha, public_facts
 from tacit.kernels.kernel.custom import check_proven
 from tacit.kernels.kernel.domain import Domain
@@ -48,6 +49,7 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     loss: str = "logistic"
     data_norm: float | None = None
     alpha: Alpha = "auto"
+    largest_weight: float | None = None
     ledger: Ledger | None = None
     random_state: object = None
 
@@ -58,13 +60,26 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[Literal["classification", "regression"]]
 
     @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model, charging the ledger once."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model, charging the ledger once.
+
+        `sample_weight` and `groups` are as for `PrivateLogisticRegression`; they are for methods "landmarks" and
+        "fourier".
+        """
         check_told(getattr(self, "classes", None), X)
-        return cast("Self", learn(self, X, y, self.task))
+        return cast("Self", learn(self, X, y, self.task, sample_weight, groups))
 
     def _release(
-        self, domain: Domain, X: Any, records: Any, targets: AnyArray, loss: Loss, budget: Budget | None, assumed: str
+        self,
+        domain: Domain,
+        X: Any,
+        records: Any,
+        targets: AnyArray,
+        loss: Loss,
+        budget: Budget | None,
+        assumed: str,
+        weighing: Weighing,
+        factors: Floats | None = None,
     ) -> Released:
         terms = Terms(self.ledger, type(self).__name__, self.random_state, public_facts(domain, self.loss, assumed))
         if self.method not in METHODS:
@@ -72,7 +87,11 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         if self.method in METHODS[:2]:
             mapped = FourierFeatures.of(domain, self.landmarks) if self.method == "fourier" else self._map(domain, X)
             features = mapped.features(records)
-            return release_linear(mapped, features, targets, loss, budget, self.perturbation, self.alpha, terms)
+            shares = weighing.shares(len(targets), factors)
+            return release_linear(mapped, features, targets, loss, budget, self.perturbation, self.alpha, terms, shares)
+        if factors is not None:
+            raise InvalidParameter(f"method={self.method!r} takes no class_weight. Use 'landmarks' or 'fourier'.")
+        weighing.refuse(f"method={self.method!r}")
         if budget is None:
             refuse_ledger(self.ledger)
             raise InvalidParameter(f"method={self.method!r} needs a finite epsilon. Use 'landmarks'.")

@@ -10,6 +10,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.saving import Number
+from tacit.estimators.weighing import Weighing
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
 from tacit.kernels.released.model import METHODS
@@ -36,7 +37,7 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
     task = "regression"
     saved = replace(KernelEstimator.saved.and_also(middle_=Number(), scale_=Number()), sizes={"scores": 1})
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         budget = needed_budget(self.epsilon, self.delta)
         if self.loss not in ("absolute", "squared") or (self.loss == "squared" and self.method in METHODS[:2]):
             raise InvalidParameter(
@@ -46,7 +47,7 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
         domain, records, values = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression=True)
         targets = read_targets(values, None, self.target_range, regression=True)
         loss = HuberRegression(1.0, 1.0)
-        found = self._release(domain, X, records, targets.values, loss, budget, targets.assumed)
+        found = self._release(domain, X, records, targets.values, loss, budget, targets.assumed, weighing)
         self.middle_, self.scale_ = targets.middle, targets.scale
         self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import final
 
 from tacit import noise
-from tacit.accounting.analytic import gaussian_delta, gaussian_shift, rounded_down
+from tacit.accounting.analytic import excess_delta, excess_shift, gaussian_delta, gaussian_shift, rounded_down
 from tacit.budget import Budget
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
@@ -99,8 +99,14 @@ def additive_noise(budget: Budget, sensitivity: float, shape: int | tuple[int, .
 
 
 def _with_jacobian(budget: Budget, setting: Setting, alpha: float) -> tuple[float, Budget]:
-    """Return the ridge at which the Jacobian costs at most half of epsilon, and the budget less that cost."""
+    """Return the ridge at which the Jacobian costs at most half of epsilon, and the budget less that cost.
+
+    The logarithm is that of one row's share: for several rows of a person only the linear bound on it holds.
+    """
     bend = setting.loss.smoothness * setting.norm**2 / setting.count
+    if setting.several:
+        raised = max(alpha, 2 * bend / budget.epsilon * _UP)
+        return raised, Budget.amount(budget.exact_epsilon - Fraction(bend / raised * _UP), budget.exact_delta)
     # Where e^epsilon would overflow, the ridge is larger than it need be.
     raised = max(alpha, bend / math.expm1(min(budget.epsilon / 2, 700.0)) * _UP)
     jacobian = Fraction(math.log1p(bend / raised) * _UP)
@@ -121,7 +127,7 @@ def _inside(budget: Budget, error: float) -> Budget:
 def _logistic(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float]:
     """The Jacobian is free if kappa + a <= epsilon and 2 kappa <= epsilon + a, a = (R/sigma)^2."""
     epsilon = rounded_down(budget.exact_epsilon)
-    shift = min(gaussian_shift(budget), math.sqrt(2 * epsilon) * _DOWN)
+    shift = min(_shift(budget, setting), math.sqrt(2 * epsilon) * _DOWN)
     sigma = 2 * setting.norm / shift * _UP
     square = (setting.norm / sigma) ** 2
     kappa = min(epsilon - square * _UP, (epsilon + square * _DOWN) / 2) * _DOWN
@@ -132,13 +138,21 @@ def _pointwise(budget: Budget, setting: Setting, alpha: float) -> tuple[float, f
     """Pay for the Jacobian; a loss whose slope has one sign then costs what one Gaussian release does."""
     raised, left = _with_jacobian(budget, setting, alpha)
     epsilon = rounded_down(left.exact_epsilon)
-    if setting.loss.one_sided:
+    if setting.several:
+        limit = math.sqrt(2 * epsilon) if setting.loss.one_sided else min(epsilon, math.sqrt(2 * epsilon))
+        left = left if setting.loss.one_sided else Budget.amount(left.exact_epsilon, left.exact_delta / 2)
+    elif setting.loss.one_sided:
         limit = 2 * math.sqrt(epsilon)
     else:
         left = Budget.amount(left.exact_epsilon, left.exact_delta / 2)
         limit = math.sqrt(2 * epsilon**2 / (1 + math.sqrt(1 + epsilon**2)))
-    shift = min(gaussian_shift(left), limit * _DOWN)
+    shift = min(_shift(left, setting), limit * _DOWN)
     return 2 * setting.slope / shift * _UP, raised
+
+
+def _shift(budget: Budget, setting: Setting) -> float:
+    """Return the largest shift of Gaussian noise that keeps the budget, for records or for persons with several."""
+    return excess_shift(budget) if setting.several else gaussian_shift(budget)
 
 
 def _joint(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float]:
@@ -150,14 +164,16 @@ def _joint(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float
 
     def enough(sigma: float) -> bool:
         absorbed = (1 - 1 / classes) * max(0.0, kappa - (norm / sigma) ** 2 / 2 * _DOWN)
-        jacobian = min((classes - 1) * math.log1p(kappa / classes), absorbed) * _UP
+        whole = (1 - 1 / classes) * kappa
+        jacobian = (whole if setting.several else min((classes - 1) * math.log1p(kappa / classes), absorbed)) * _UP
         corners = (
             (classes - 1, 2 * math.sqrt(2)),
             ((classes - 1) * (classes - 2), math.sqrt(6)),
             (2 * (classes - 1), math.sqrt(2)),
         )
+        delta_of = excess_delta if setting.several else gaussian_delta
         total = math.fsum(
-            weight * gaussian_delta(epsilon - jacobian, reach * norm / sigma * _UP) for weight, reach in corners
+            weight * delta_of(epsilon - jacobian, reach * norm / sigma * _UP) for weight, reach in corners
         )
         return total * _UP <= delta
 

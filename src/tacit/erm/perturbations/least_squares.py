@@ -103,7 +103,7 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
         rows, targets = value
         if (rows.count, rows.dimension, rows.norm) != (self.count, self.dimension, self.norm):
             raise InvalidParameter("the rows are not those that the release was calibrated for.")
-        if targets.shape != (self.count,) or not np.all(np.abs(targets) <= 1):
+        if targets.shape != (rows.length,) or not np.all(np.abs(targets) <= 1):
             raise InvalidParameter("targets must be one number in [-1, 1] for each row.")
         return value
 

@@ -5,6 +5,7 @@ import operator
 from dataclasses import dataclass
 from typing import final
 
+from tacit.accounting.unit import Unit
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
@@ -22,7 +23,9 @@ _PROVEN = frozenset({Logistic, HuberHinge, Hinge, Squared, HuberRegression, Tabu
 @final
 @dataclass(frozen=True)
 class Setting:
-    """Number of rows, number of coefficients per score, norm of a row with its constant, and the loss.
+    """Number of rows, or of persons, number of coefficients per score, norm of a row with its constant, and the loss.
+
+    With `several` a person may own any number of rows, which share one record's weight.
 
     The loss is one of the library's own, whose constants are proved; a subclass of one is another loss.
     """
@@ -31,6 +34,7 @@ class Setting:
     dimension: int
     norm: float
     loss: Loss
+    several: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", operator.index(self.count))
@@ -44,8 +48,8 @@ class Setting:
 
     @classmethod
     def of(cls, rows: Rows, loss: Loss) -> "Setting":
-        """Read off what is public about rows: how many, how wide, and the norm they were clipped to."""
-        return cls(rows.count, rows.dimension, rows.norm, loss)
+        """Read off what is public about rows: how many (or whose), how wide, and the norm they were clipped to."""
+        return cls(rows.count, rows.dimension, rows.norm, loss, rows.several)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -82,6 +86,11 @@ class Setting:
                 f"alpha={alpha:g} is too small for rows of norm {self.norm:g} under {self.loss.name}: records could "
                 f"keep the solver busy for long. Use at least {least:.3g}, a wider loss or a smaller norm."
             )
+
+    @property
+    def unit(self) -> Unit:
+        """Whom a release protects."""
+        return "person" if self.several else "record"
 
     @property
     def is_joint(self) -> bool:

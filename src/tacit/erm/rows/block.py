@@ -14,11 +14,15 @@ from tacit.numerics.exact import Point, long_product, two_product, two_sum
 @final
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows that fit into a cache, with clipping and the intercept applied on the fly."""
+    """Rows that fit into a cache, with clipping and the intercept applied on the fly.
+
+    With `weights` each row counts so much in the sums over records (`pull`, `gram`, `squares`); scores have none.
+    """
 
     matrix: Matrix
     scale: Floats | None
     constant: float | None
+    weights: Floats | None = None
 
     def scores(self, models: Point, offset: Floats | None = None) -> Floats:
         """Return scores minus `offset`, shape (rows, models), for coefficients (models, dimension)."""
@@ -52,10 +56,18 @@ class Block:
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the rows, as a copy."""
         scale = None if self.scale is None else self.scale[rows]
-        return type(self)(self.matrix.take(rows), scale, self.constant)
+        weights = None if self.weights is None else self.weights[rows]
+        return type(self)(self.matrix.take(rows), scale, self.constant, weights)
+
+    def counted(self, values: Floats) -> Floats:
+        """Return what each row contributes to a sum, given what it would if it counted in full."""
+        if self.weights is None:
+            return values
+        return values * (self.weights if values.ndim == 1 else self.weights[:, None])
 
     def pull(self, slopes: Floats) -> Floats:
         """Return the sum over records of slope times row, shape (models, dimension)."""
+        slopes = self.counted(slopes)
         scaled = slopes if self.scale is None else slopes * self.scale[:, None]
         pulled = self.matrix.pull(scaled)
         if self.constant is None:
@@ -64,6 +76,7 @@ class Block:
 
     def gram(self, weights: Floats) -> Floats:
         """Return the sum over records of weight times row times row transposed; weights at least 0."""
+        weights = self.counted(weights)
         scaled = weights if self.scale is None else weights * np.square(self.scale)
         inner = self.matrix.gram(scaled)
         if self.constant is None:
@@ -75,6 +88,7 @@ class Block:
 
     def squares(self, weights: Floats) -> Floats:
         """Return the diagonal of `gram(weights)`."""
+        weights = self.counted(weights)
         scaled = weights if self.scale is None else weights * np.square(self.scale)
         inner = self.matrix.squares(scaled)
         if self.constant is None:

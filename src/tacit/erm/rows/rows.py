@@ -5,13 +5,14 @@ every row ends with. Both are applied on the fly, so that a million rows need no
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import finite_number
+from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
 from tacit.erm.rows.matrix import Matrix, SparseMatrix, as_matrix
 from tacit.errors import InvalidParameter
@@ -28,13 +29,14 @@ class Rows:
     """The design matrix with rows [scale_i x_i, constant].
 
     Build it with `Rows.clipped`: every row is brought into a ball of public radius. `norm` bounds that of every row,
-    the constant included, in exact arithmetic.
+    the constant included, in exact arithmetic. With `shares` rows count in part, in every sum and mean over them.
     """
 
     matrix: Matrix
     scale: Floats | None
     constant: float | None
     norm: float
+    shares: Shares | None = None
 
     @classmethod
     def clipped(cls, data: object, norm: float, constant: float | None = None) -> Self:
@@ -52,10 +54,26 @@ class Rows:
             scale[lengths <= norm] = 1.0
         return cls(matrix, scale, constant, _joint_norm(norm, constant))
 
+    def weighed(self, shares: Shares | None) -> Self:
+        """Return the same rows, each of which counts as much as its share."""
+        if shares is not None and len(shares.weights) != self.length:
+            raise InvalidParameter("there must be one weight, or one person's id, for each row.")
+        return replace(self, shares=shares)
+
+    @property
+    def length(self) -> int:
+        """How many rows there are: private where persons own them."""
+        return self.matrix.shape[0]
+
     @property
     def count(self) -> int:
-        """How many rows there are."""
-        return self.matrix.shape[0]
+        """The number that sums over rows are divided by: public; of rows, or of the persons who own them."""
+        return self.length if self.shares is None else self.shares.units
+
+    @property
+    def several(self) -> bool:
+        """Whether what is protected is a person, who may own several rows."""
+        return self.shares is not None and self.shares.several
 
     @property
     def dimension(self) -> int:
@@ -70,10 +88,11 @@ class Rows:
     def every(self, step: int) -> Self:
         """Return every step-th row; dense rows share their memory."""
         scale = None if self.scale is None else self.scale[::step]
-        return type(self)(self.matrix.every(step), scale, self.constant, self.norm)
+        shares = None if self.shares is None else self.shares.every(step)
+        return type(self)(self.matrix.every(step), scale, self.constant, self.norm, shares)
 
     def take(self, indices: NDArray[np.intp]) -> Block:
-        """Return the rows at the indices, as a copy."""
+        """Return the rows at the indices, as a copy, each of which counts in full."""
         scale = None if self.scale is None else self.scale[indices]
         return Block(self.matrix.take(indices), scale, self.constant)
 
@@ -85,7 +104,8 @@ class Rows:
         """Return the rows within the bounds."""
         start, stop = bounds
         scale = None if self.scale is None else self.scale[start:stop]
-        return Block(self.matrix.part(start, stop), scale, self.constant)
+        weights = None if self.shares is None else self.shares.weights[start:stop]
+        return Block(self.matrix.part(start, stop), scale, self.constant, weights)
 
 
 def _cut(matrix: Matrix, columns: int, most: float = math.inf) -> list[Bounds]:

@@ -119,7 +119,7 @@ class _Program:
 
     def central(self) -> _State:
         """Return a state on which no constraint is violated, near the path where mu is large."""
-        dual = np.full(self.objective.rows.count, 0.5)
+        dual = np.full(self.objective.rows.length, 0.5)
         zero = np.zeros(self.objective.shape)
         tilt = self.objective.regularised(zero, Point(zero))
         coefficient = (self.pulled(dual) - tilt) / self.objective.alpha
@@ -186,8 +186,8 @@ def short_steps(objective: Objective, workers: Threads, gap: float) -> tuple[Poi
     """
     program = _Program(objective, workers)
     state = program.central()
-    shrink = 1 - _NEAR / math.sqrt(2 * objective.rows.count)
-    for _ in range(most_short_steps(objective.rows.count, 2 * state.mu / gap)):
+    shrink = 1 - _NEAR / math.sqrt(2 * objective.rows.length)
+    for _ in range(most_short_steps(objective.rows.length, 2 * state.mu / gap)):
         if 2 * state.mu <= gap:
             break
         residual, t, aim = program.residual(state), program.margins(state.coefficient) - 1.0, shrink * state.mu

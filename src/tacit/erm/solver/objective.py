@@ -21,6 +21,8 @@ from tacit.numerics.threads import Bounds, Threads, threads
 class Objective:
     """The function J(w) = (1/n) sum_i loss_i(w) + (alpha/2)|w|^2 + b.w/n.
 
+    Rows with shares count in part: J(w) = (1/N) sum_i weight_i loss_i(w) + (alpha/2)|w|^2 + b.w/N.
+
     `linear` is b (None for zero). A coefficient has `shape` (dimension,), or (classes, dimension) for a joint
     loss; the intercept, when the rows have a constant, is its last entry.
     """
@@ -33,9 +35,11 @@ class Objective:
 
     def __post_init__(self) -> None:
         prepared = self.loss.prepare(self.targets)
-        if prepared.shape != (self.rows.count,):
+        if prepared.shape != (self.rows.length,):
+            raise InvalidParameter("There must be one target for each row.")
+        if self.loss.has_corner and self.rows.shares is not None:
             raise InvalidParameter(
-                f"There must be one target for each of {self.rows.count} rows, got shape {prepared.shape}."
+                "the plain hinge takes neither weights nor persons with several rows. Use loss='huber', or HuberHinge."
             )
         object.__setattr__(self, "targets", prepared)
         object.__setattr__(self, "alpha", finite_number("alpha", self.alpha))
@@ -84,8 +88,9 @@ class Objective:
 
         def work(bounds: Bounds) -> Floats:
             targets = self.targets[slice(*bounds)]
-            scores = self.rows.block(bounds).scores(models, self.loss.offset(targets))
-            return np.asarray(self.loss.values(scores, targets).sum())
+            block = self.rows.block(bounds)
+            scores = block.scores(models, self.loss.offset(targets))
+            return np.asarray(block.counted(self.loss.values(scores, targets)).sum())
 
         with self.threads() as workers:
             mean = float(workers.sum(work, self.rows.blocks(self.loss.outputs))) / self.rows.count

@@ -15,7 +15,7 @@ from tacit.erm.solver.hessian import Weigh, hessian_diagonal, joint_hessian, mea
 from tacit.erm.solver.objective import Objective
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
-from tacit.numerics.threads import Threads
+from tacit.numerics.threads import Bounds, Threads
 
 _LARGEST_MATRIX = 1_500
 _FEWEST_ROWS = 4_096
@@ -59,7 +59,7 @@ def _for_classes(objective: Objective, workers: Threads, point: Point) -> Precon
         weigh = row_weights(objective, point)
         return _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
     # One block for all classes is rough anyway, so a sample of the rows is enough for it.
-    sample = objective.every(max(1, objective.rows.count // max(_FEWEST_ROWS, 16 * dimension)))
+    sample = objective.every(max(1, objective.rows.length // max(_FEWEST_ROWS, 16 * dimension)))
     block = mean_hessian(sample, workers, row_weights(sample, point))
     return _Factored(_Inverse.of(block, objective.alpha), copies=objective.loss.outputs)
 
@@ -126,7 +126,7 @@ class _ThroughRecords(Preconditioner):
     def build(cls, objective: Objective, workers: Threads, weigh: Weigh) -> Self | None:
         """Collect the records that count; None when there are too many."""
         blocks = objective.rows.blocks(1)
-        weights = np.concatenate(workers.each(lambda bounds: weigh(bounds)[1][:, 0], blocks))
+        weights = np.concatenate(workers.each(lambda bounds: _counted(weigh, bounds), blocks))
         counting = np.flatnonzero(weights)
         if len(counting) > _LARGEST_MATRIX:
             return None
@@ -139,6 +139,12 @@ class _ThroughRecords(Preconditioner):
         column = self.roots[:, None]
         scores = self.inverse.solve((column * self.records.scores(Point(stack))).T).T
         return np.asarray((stack - self.records.pull(column * scores)) / self.alpha)
+
+
+def _counted(weigh: Weigh, bounds: Bounds) -> Floats:
+    """Return the second derivatives of rows, times how much each of them counts."""
+    block, weights = weigh(bounds)
+    return block.counted(weights[:, 0])
 
 
 @final

@@ -18,7 +18,7 @@ def approach(objective: Objective, workers: Threads, start: Point, tolerance: fl
     """
     needed = max(_FEWEST_ROWS, 16 * objective.size)
     step = 1
-    while objective.rows.count >= needed * step * _SHRINK:
+    while objective.rows.length >= needed * step * _SHRINK:
         step *= _SHRINK
     point, landscape = start, Smooth(objective, workers)
     while step > 1:

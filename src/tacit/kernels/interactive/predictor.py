@@ -18,6 +18,7 @@ from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import exact_score
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Priced
+from tacit.estimators.weighing import Weighing
 from tacit.kernels.fit.reading import (
     CLASSIFICATION,
     LOSSES,
@@ -96,7 +97,8 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         check_told(self.classes, X)
         return cast("Self", learn(self, X, y, "regression" if self.loss not in CLASSIFICATION else "classification"))
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
+        weighing.refuse(type(self).__name__)
         budget = self._checked_budget()
         regression = self.loss not in CLASSIFICATION
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)

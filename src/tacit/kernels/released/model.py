@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.data.shares import Shares
 from tacit.erm.fitting import fit_linear
 from tacit.erm.losses.loss import Loss, PointwiseLoss
 from tacit.erm.rows.rows import Rows
@@ -67,6 +68,7 @@ def release_linear(
     perturbation: str,
     alpha: Alpha,
     terms: Terms,
+    shares: Shares | None = None,
 ) -> Released:
     """Fit a linear model of features by one of the perturbations of linear learning.
 
@@ -75,7 +77,7 @@ def release_linear(
     alone; they are clipped to its radius here.
     Reference: tacit/kernels/released/semi_interactive.md, "Landmarks"; tacit/erm/perturbations/perturbation.md.
     """
-    rows = Rows.clipped(features, mapped.inner_domain.norm)
+    rows = Rows.clipped(features, mapped.inner_domain.norm).weighed(shares)
     kind = perturbation if perturbation != "auto" else "objective" if np.isfinite(loss.smoothness) else "output"
     assumed = {"model": ", ".join(terms.assumed), "map": f"features by public {mapped.source}"}
     fitted = fit_linear(

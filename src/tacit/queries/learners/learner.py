@@ -152,6 +152,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from rows in memory, or from records that are encoded as such."""
         ledger = self.ledger
         if isinstance(X, Records):
+            X.refuse_persons(type(self).__name__)
             ledger, found = X.account(ledger), encoded(X, "none")
             X, self.encoder_ = found.rows, found.encoder
         self._declare(X)

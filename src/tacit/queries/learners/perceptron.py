@@ -78,6 +78,7 @@ class SQPerceptron(SQClassifier):
         self._norm = known_norm(self.data_norm, X)
 
     def _fit_records(self, records: Records) -> None:
+        records.refuse_persons(type(self).__name__)
         found = encoded(records, "classification")
         declared = self.classes if self.classes is not None else found.classes
         self._fit_rows(found.rows, found.targets, declared, records.account(self.ledger))
