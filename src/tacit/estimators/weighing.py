@@ -107,7 +107,8 @@ def _weights(sample_weight: object, largest_weight: object) -> Floats:
 
 def _column(name: str, values: object) -> NDArray[Any]:
     """Return the cells of a column; refuse what has another shape."""
-    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+    listed = hasattr(values, "__len__") or hasattr(values, "__array__")
+    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes) or not listed:
         raise InvalidParameter(
             f"{name} must be one column with an entry for each row. Sample weights must be 1D array."
         )
