@@ -32,7 +32,7 @@ from tacit.kernels import RBF, Polynomial, PrivateKernelClassifier, PrivateKerne
             RBF(0.02), 1e5, method="tddl", landmarks=100, alpha=1e-3, data_norm=10.0, largest_weight=1.0, random_state=0
         ),
         PrivateKernelClassifier(
-            RBF(0.05), 400.0, 1e-3, method="fourier", landmarks=40, data_norm=10.0, largest_weight=1.0, random_state=0
+            RBF(0.05), 49.0, 1e-2, method="fourier", landmarks=40, data_norm=10.0, largest_weight=1.0, random_state=0
         ),
         PrivateKernelRegressor(
             Polynomial(1),
