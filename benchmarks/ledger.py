@@ -34,7 +34,11 @@ def grown(address: str, entries: int, name: str = "account", kinds: int = 10) ->
     import sqlalchemy as sa
 
     from tacit.accounting import EpsilonDeltaDpEvent, Ledger, event_to_json
-    from tacit.accounting.links import digest
+
+    try:
+        from tacit.accounting.links import digest
+    except ModuleNotFoundError:  # where an older one has it
+        from tacit.accounting.history import digest
     from tacit.budget import Budget
 
     ledger = Ledger.create(address, name=name, budget=Budget(1000))

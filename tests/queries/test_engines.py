@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -333,3 +334,16 @@ def test_a_matrix_gives_what_the_same_columns_give(kind: str) -> None:
     ]
     for flipped in (False, True):
         assert _sums(matrix, queries, flipped=flipped) == _sums(plain, queries, flipped=flipped)
+
+
+def test_threads_ask_the_same_records_at_the_same_time(records: Records, engine: Engine) -> None:
+    """Nobody is charged for a scan that fails because another thread uses the connection, and all get the same sums."""
+    queries = list(KINDS.values())[:4]
+    alone = [_sums(engine, [query]) for query in queries]
+
+    def asked(number: int) -> tuple[Any, int]:
+        found = _sums(engine, [queries[number % 4]])
+        return found, sum(len(block["f"]) for block in records.blocks(("f",)))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(asked, range(4))) == [(alone[number % 4], 400) for number in range(4)]

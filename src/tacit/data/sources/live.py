@@ -1,6 +1,5 @@
 """Records that stay where they are: tables of PostgreSQL, of an Ibis connection, of Spark."""
 
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -32,7 +31,6 @@ class _Live(SQLTable):
 
     def __init__(self, connection: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
         self._hold(connection)
-        self._turn = threading.Lock()
         self.relation = f"({sql}) AS records"
         self._prepare(_described(self.types, connection, self.relation), columns, name or unique_name())
 
@@ -66,7 +64,8 @@ class DuckDBTable(_Live):
         return found
 
     def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-        return arrow_blocks(connection, sql)
+        with self._turn:
+            yield from arrow_blocks(connection, sql)
 
 
 @final
@@ -98,10 +97,12 @@ class PostgreSQLTable(SQLTable):
         return _postgresql_types(self.connection.driver_connection, self.relation)
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
-        return _postgresql_rows(connection.driver_connection, sql)
+        with self._turn:
+            return _postgresql_rows(connection.driver_connection, sql)
 
     def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-        return _postgresql_blocks(connection.driver_connection, sql)
+        with self._turn:
+            yield from _postgresql_blocks(connection.driver_connection, sql)
 
 
 @final
@@ -116,10 +117,12 @@ class PostgreSQLView(_Live):
         return _postgresql_types(connection, relation)
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
-        return _postgresql_rows(connection, sql)
+        with self._turn:
+            return _postgresql_rows(connection, sql)
 
     def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-        return _postgresql_blocks(connection, sql)
+        with self._turn:
+            yield from _postgresql_blocks(connection, sql)
 
 
 @final

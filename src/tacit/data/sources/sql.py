@@ -1,5 +1,6 @@
 """Records behind an engine of SQL: one subquery cleans them, and everything else is asked of that."""
 
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -29,7 +30,7 @@ class SQLTable(Table):
 
     dialect: ClassVar[Dialect]
     ordered: bool = False
-    _opened: tuple[tuple[int, int], Any] | None
+    _opened: tuple[tuple[int, int], Any, Any] | None
     relation: str
     """What stands behind FROM: the raw records."""
 
@@ -150,17 +151,24 @@ class SQLTable(Table):
     @property
     def connection(self) -> Any:
         """The connection of this process."""
+        return self._of_this_process()[0]
+
+    @property
+    def _turn(self) -> "threading.RLock":
+        """Held by the thread that uses a connection which cannot do two things at a time."""
+        return self._of_this_process()[1]
+
+    def _of_this_process(self) -> "tuple[Any, threading.RLock]":
         known = getattr(self, "_opened", None)
-        if known is not None and known[0] == this_process():
-            return known[1]
-        _INHERITED.append(known)
-        self._hold(self._connect())
+        if known is None or known[0] != this_process():
+            _INHERITED.append(known)
+            self._hold(self._connect())
         assert self._opened is not None
-        return self._opened[1]
+        return self._opened[1:]
 
     def _hold(self, connection: Any) -> None:
         """Keep a connection that was made in this process."""
-        self._opened = (this_process(), connection)
+        self._opened = (this_process(), connection, threading.RLock())
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_opened": None}
