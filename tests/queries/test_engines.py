@@ -347,3 +347,23 @@ def test_threads_ask_the_same_records_at_the_same_time(records: Records, engine:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(asked, range(4))) == [(alone[number % 4], 400) for number in range(4)]
+
+
+@pytest.mark.parametrize("digits", [-15, 0, 3])
+def test_a_session_that_rounds_what_it_prints_rounds_no_sum(postgresql: Any, digits: int) -> None:
+    """Rounded to one digit, sums that differ by a record could differ by a tenth of all."""
+    address = postgresql.address(postgresql.new_database())
+    name = write_postgresql(TABLE, address)
+    with ibis_postgresql(address, name) as table:
+        connection = table.get_backend().con
+        connection.execute(f"SET extra_float_digits = {digits}")
+        connection.commit()
+        rounds = address + f"&options=-c%20extra_float_digits%3D{digits}"
+        for source in (table, (rounds, name)):
+            records = Records(source, SCHEMA, key="id")
+            queries = list(KINDS.values())
+            assert _sums(engine_for(records), queries) == _sums(NUMPY, queries)
+            (block,) = records.blocks(("f", "g", "id"))
+            (wanted,) = as_records(TABLE, SCHEMA, "id").blocks(("f", "g", "id"))
+            order, other = np.argsort(block["id"]), np.argsort(wanted["id"])
+            assert all(np.array_equal(block[each][order], wanted[each][other]) for each in ("f", "g"))

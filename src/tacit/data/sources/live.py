@@ -207,14 +207,15 @@ def _postgresql_types(connection: Any, relation: str) -> Mapping[str, Stored]:
 
 
 def _postgresql_rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
-    with connection.transaction(), connection.cursor() as cursor:
+    # In binary: as text a session may round numbers (extra_float_digits), by more than a record moves them.
+    with connection.transaction(), connection.cursor(binary=True) as cursor:
         cursor.execute(sql)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
 
 def _postgresql_blocks(connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-    with connection.transaction(), connection.cursor(name=f"tacit_{unique_name()}") as cursor:
+    with connection.transaction(), connection.cursor(name=f"tacit_{unique_name()}", binary=True) as cursor:
         cursor.execute(sql)
         while rows := cursor.fetchmany(BLOCK):
             yield list(zip(*rows, strict=True))
