@@ -90,6 +90,9 @@ def test_spherical_norm_tells_nothing_about_direction(dimension: int) -> None:
     far = _norms(dimension) > stats.gamma(dimension).median()
     assert count_fits(int(np.sum(far & (vectors[:, 0] > 0))), size, 0.25)
     assert count_fits(int(np.sum(far & (np.argmax(np.abs(vectors), axis=1) == 0))), size, 0.5 / dimension)
+    # The twin: if the sign went with the norm in every fifth vector, it would be noticed.
+    bent = np.where(np.arange(size) % 5 == 0, far, vectors[:, 0] > 0)
+    assert not count_fits(int(np.sum(far & bent)), size, 0.25)
 
 
 def _laplace_chances(scale: float, reach: int) -> dict[int, float]:
@@ -159,7 +162,10 @@ def test_every_order_is_as_likely() -> None:
     """Each of the 24 orders of four things comes once in 24 times."""
     size = sample_size(6_000)
     counts = Counter(tuple(noise.permutation(PRIVATE, 4).tolist()) for _ in range(size))
-    assert cells_fit(counts, dict.fromkeys(itertools.permutations(range(4)), 1 / 24), size)
+    orders = list(itertools.permutations(range(4)))
+    assert cells_fit(counts, dict.fromkeys(orders, 1 / 24), size)
+    # The twin: one order that comes twice as often would be noticed.
+    assert not cells_fit(counts, dict.fromkeys(orders, 1 / 25) | {orders[0]: 2 / 25}, size)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 2**14 - 1, 2**14, 2**14 + 1, 40_000])

@@ -103,6 +103,8 @@ def test_a_learned_classifier_finds_what_nobody_told_it():
     found = judge(play(Shifted(), [1.0], [0.0], 12_000), Learned(), Budget(1), 0.999)
     assert found.bound > 3
     assert found.win_rate > 0.9
+    # The twin: where nothing is shifted, nothing is found.
+    assert judge(play(Shifted(), [0.0], [0.0], 12_000), Learned(), Budget(1), 1 - 1e-9).bound <= 0.1
 
 
 @pytest.mark.stats

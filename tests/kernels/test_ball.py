@@ -49,6 +49,7 @@ def test_the_axial_part_has_its_law(dimension, tilt):
     law = Slices(dimension, tilt)
     sample = np.array([law.draw(SystemEntropy()) for _ in range(sample_size(2_000))])
     assert fits(sample, _cdf(dimension, tilt))
+    assert not fits(0.7 * sample, _cdf(dimension, tilt))
 
 
 @pytest.mark.stats

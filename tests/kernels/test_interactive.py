@@ -82,7 +82,11 @@ def test_answers_deviate_as_their_error_bar_says() -> None:
     for _ in range(runs):
         found = _predictor(alpha=0.1).fit(X[:60], Y[:60]).answer(Z[:1])
         total += ((found.values[0] - exact) / found.standard_deviation[0]) ** 2
-    assert stats.chi2.ppf(FALSE_ALARM / 2, runs) <= total <= stats.chi2.isf(FALSE_ALARM / 2, runs)
+    low, high = stats.chi2.ppf(FALSE_ALARM / 2, runs), stats.chi2.isf(FALSE_ALARM / 2, runs)
+    assert low <= total <= high
+    # The twins: half of the deviation, and twice as much, would be noticed.
+    assert not low <= total / 4 <= high
+    assert not low <= total * 4 <= high
 
 
 def test_a_pickle_in_memory_repeats_and_extrapolates_without_the_secret() -> None:

@@ -80,8 +80,9 @@ def test_the_stated_error_has_the_stated_confidence(confidence: float) -> None:
     """The noise stays below `error(confidence)` exactly as often as it says; the deviation is sqrt(2) scales."""
     size = sample_size(100_000)
     mechanism = Laplace.for_budget(Budget(1), 1.0, size)
-    inside = int(np.sum(np.abs(mechanism.noise(SystemEntropy())) * mechanism.grid < mechanism.error(confidence)))
-    assert count_fits(inside, size, confidence)
+    noise = np.abs(mechanism.noise(SystemEntropy())) * mechanism.grid
+    assert count_fits(int(np.sum(noise < mechanism.error(confidence))), size, confidence)
+    assert not count_fits(int(np.sum(noise < 0.9 * mechanism.error(confidence))), size, confidence)
     assert mechanism.standard_deviation == pytest.approx(math.sqrt(2) * mechanism.scale)
 
 

@@ -140,6 +140,7 @@ def test_candidates_are_drawn_evenly_and_failures_come_last():
         assert (best.candidate == 0) == (drawn[0] > drawn_before)
     size = sum(drawn.values())
     assert cells_fit(drawn, dict.fromkeys(range(4), 0.25), size)
+    assert not cells_fit(drawn, dict.fromkeys(range(3), 0.2), size)
 
 
 @pytest.mark.parametrize("wrong", [{"runs": 1}, {"runs": 1e9}, {"runs": math.nan}, {"candidates": 0}, {"budget": 1.0}])
