@@ -118,11 +118,13 @@ def test_a_cell_of_another_type_changes_how_no_other_is_read(cell: Any) -> None:
     assert found.tolist() == [1]
 
 
-ROWS = [[], [1.0] * 2, [1.0] * 3, None, 1.0, "text", object()]
+ODD_ROWS = [[], [1.0] * 2, [1.0] * 3, None, 1.0, "text", object()]
 
 
 # Named by what they are: an address would differ between the workers of a run.
-@pytest.mark.parametrize("odd", ROWS, ids=lambda odd: f"{type(odd).__name__}{len(odd) if isinstance(odd, list) else 0}")
+@pytest.mark.parametrize(
+    "odd", ODD_ROWS, ids=lambda odd: f"{type(odd).__name__}{len(odd) if isinstance(odd, list) else 0}"
+)
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_row_of_another_width_is_read_by_itself(odd: Any, place: int) -> None:
     """How many columns there are is said by the bounds: no row decides, not even the first, or is refused."""
