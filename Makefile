@@ -46,6 +46,8 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/default_margin.py
 	$(BIN)/python benchmarks/softmax_clipping.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/regression.py
+	$(BIN)/python benchmarks/noise_table.py
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/queries_scale.py
 	$(BIN)/python benchmarks/ledger.py
