@@ -8,7 +8,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS = (
     {"errors", "version"},
-    {"checks", "files"},
+    {"notebook", "checks", "files"},
     {"numerics"},
     {"budget"},
     {"noise", "accounting"},

@@ -15,6 +15,7 @@ from typing import Self, final
 
 from tacit.checks import exact_number, shown
 from tacit.errors import InvalidParameter
+from tacit.notebook import card
 
 LARGEST_EPSILON = 10**6
 """Beyond this a typed epsilon is taken for a mistake: e^epsilon promises nothing long before."""
@@ -162,6 +163,9 @@ class Budget:
 
     def __str__(self) -> str:
         return f"epsilon={_display(self.exact_epsilon)}, delta={_display(self.exact_delta)}"
+
+    def _repr_html_(self) -> str:
+        return card("Budget", {"epsilon": _display(self.exact_epsilon), "delta": _display(self.exact_delta)})
 
     def __repr__(self) -> str:
         delta = "" if self.is_pure else f", {_display(self.exact_delta)}"

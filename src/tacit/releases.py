@@ -12,6 +12,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.noise import source_for
+from tacit.notebook import card
 
 Value = TypeVar("Value")
 _MANY = 100
@@ -41,6 +42,10 @@ class Release(Generic[Answer]):
         size = getattr(self.value, "size", 0)
         value = f"{size:,} numbers" if isinstance(size, int) and size > _MANY else self.value
         return f"{value} ({self.guarantee})"
+
+    def _repr_html_(self) -> str:
+        charged = "not charged" if self.entry is None else f"entry {self.entry.number}: {self.entry.label}"
+        return card("Release", {"value": str(self).split(" (")[0], "guarantee": self.guarantee, "ledger": charged})
 
     def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
         """Return the release with its value changed by a function that looks at no record."""

@@ -32,10 +32,10 @@ def _create(address: Any) -> Ledger:
 @pytest.mark.parametrize(
     "address",
     [
-        "", "ledger.db", "/tmp/ledger.db", "://", "sqlite", "sqlite://", "sqlite:///", "sqlite:///:memory:",
+        "", "folder/", "a\0b.db", "a.db.lock", ":memory:", "://", "sqlite", "sqlite:a.db", "sqlite://", "sqlite:///", "sqlite:///:memory:",
         "sqlite:///a\0b.db", "sqlite:///a.db.lock", "sqlite:///a.db.lock-turn", "mysql://root@localhost/ledger",
         "oracle://host/db", "nonsense://host/db", "postgresql://user@host:port/db", "postgresql+nothing://user@host/db",
-        None, 5, b"sqlite:///ledger.db", Path("ledger.db"), ["sqlite:///ledger.db"],
+        None, 5, b"sqlite:///ledger.db", Path("a.db.lock"), ["sqlite:///ledger.db"],
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("use", [_create, Ledger.open], ids=["create", "open"])

@@ -1,6 +1,7 @@
 """The budget account: charged before anything is released, durably, and never refunded."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,12 +15,12 @@ from tacit.accounting.accounts import account_for
 from tacit.accounting.events import Event, check_event, event_to_json
 from tacit.accounting.history import Entry, History, Partition
 from tacit.accounting.links import PartPath, digest
+from tacit.accounting.statement import Statement
 from tacit.accounting.store import ACCOUNT, INSERT_ENTRY, SELECT_ACCOUNT, SELECT_ENTRIES, UPDATE_ACCOUNT, Store
+from tacit.accounting.terms import check_text, read_terms, refuse_other, terms_of
 from tacit.accounting.unit import NEIGHBOURS, Unit, checked_unit
 from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
-
-_LONGEST_TEXT = 1000
 
 # Entries that are read in one transaction: some milliseconds' worth.
 _PIECE = 5000
@@ -55,7 +56,7 @@ class Ledger:
     @classmethod
     def create(
         cls,
-        address: str,
+        address: str | os.PathLike[str],
         *,
         name: str,
         budget: Budget,
@@ -65,16 +66,15 @@ class Ledger:
     ) -> "Ledger":
         """Open a new account; refuse if one of that name exists.
 
-        The address is "sqlite:///file.db" or "postgresql://user@host/database". The accountant is fixed for
-        good: "basic" adds up epsilons and deltas, "renyi" adds up divergences of one order (chosen from the
-        budget unless given) and suits many small releases, "gaussian" admits the most Gaussian releases and
-        nothing else. So is the unit: a "person" account takes releases that are private for whole persons, a "record"
-        account those for records, and neither takes the other's.
+        The address is the path of a file or "postgresql://user@host/database". The accountant is fixed for good: "basic"
+        adds up epsilons and deltas, "renyi" divergences of one order (chosen from the budget unless given), for many
+        small releases, "gaussian" takes the most Gaussian releases and nothing else. So is the unit: a "person" account
+        takes releases that are private for whole persons, a "record" account those for records, neither the other's.
         """
-        _check_text("name", name)
+        check_text("name", name)
         unit = checked_unit(unit)
         account = account_for(plain_budget("budget", budget), accountant, order)
-        terms = _terms(name, account, unit)
+        terms = terms_of(name, account, unit)
         store = Store.at(address)
         store.prepare()
         head = digest("", terms)
@@ -87,7 +87,7 @@ class Ledger:
         return cls(store, name, (), unit, account, History(0, head))
 
     @classmethod
-    def open(cls, address: str, *, name: str | None = None, head: str | None = None) -> "Ledger":
+    def open(cls, address: str | os.PathLike[str], *, name: str | None = None, head: str | None = None) -> "Ledger":
         """Come back to an account, verifying its whole history; the name may be left out if there is one.
 
         If `head` is given, the history must contain the entry with that hash.
@@ -106,7 +106,7 @@ class Ledger:
                     else f"{store} has {len(names)} accounts; say which: {', '.join(names) or 'none'}."
                 )
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
-        account, unit, start = _read_terms(name, row.terms)
+        account, unit, start = read_terms(name, row.terms)
         ledger = cls(store, name, (), unit, account, start)
         known = head is None or head == start.head
         for longer, links in ledger._pieces(start):
@@ -117,6 +117,39 @@ class Ledger:
                 f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
             )
         return ledger
+
+    @classmethod
+    def open_or_create(
+        cls,
+        address: str | os.PathLike[str],
+        *,
+        name: str,
+        budget: Budget,
+        accountant: Literal["basic", "renyi", "gaussian"] = "basic",
+        order: float | None = None,
+        unit: Unit = "record",
+    ) -> "Ledger":
+        """Come back to an account, or open a new one if there is none; refuse one that was made with other terms.
+
+        A notebook may run it as often as it likes: no budget is reset or widened by it.
+        """
+        try:
+            ledger = cls.open(address, name=name)
+        except LedgerMissing:
+            try:
+                return cls.create(address, name=name, budget=budget, accountant=accountant, order=order, unit=unit)
+            except LedgerExists:  # somebody was faster
+                ledger = cls.open(address, name=name)
+        wanted = terms_of(name, account_for(plain_budget("budget", budget), accountant, order), checked_unit(unit))
+        refuse_other(wanted, terms_of(name, ledger._account, ledger.unit))
+        return ledger
+
+    def show(self, last: int = 20) -> Statement:
+        """Return what was spent, what is left and the last entries, which a notebook shows as a table."""
+        return Statement.of(self, last)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
 
     @property
     def address(self) -> str:
@@ -151,7 +184,7 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
         with self.store.reading() as connection:
-            _, _, start = _read_terms(self.name, self._row(connection).terms)
+            _, _, start = read_terms(self.name, self._row(connection).terms)
         return [Entry.read(text, link) for _, links in self._pieces(start) for text, link in links]
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
@@ -190,7 +223,7 @@ class Ledger:
         `at` names the (epsilon, delta) at which to charge an event that is private along a whole curve
         (Gaussian noise on a "basic" account); it is checked that the event keeps it.
         """
-        _check_text("label", label)
+        check_text("label", label)
         self.require(unit)
         event = check_event(event)
         text = event_to_json(event)
@@ -215,7 +248,7 @@ class Ledger:
 
         Asking again for the same partition returns the same accounts.
         """
-        _check_text("name", name)
+        check_text("name", name)
         if fixed_by not in ("index", "key"):
             raise InvalidParameter(
                 f"fixed_by must be 'index' or 'key', got {fixed_by!r}. Parallel composition holds only if a "
@@ -224,7 +257,7 @@ class Ledger:
         if not isinstance(parts, list | tuple) or not parts:
             raise InvalidParameter(f"parts must be a list of names, got {type(parts).__name__} that is not one.")
         for part in parts:
-            _check_text("part", part)
+            check_text("part", part)
         if len(set(parts)) != len(parts):
             raise InvalidParameter("parts must be different names, got one twice.")
         with self._writing() as (connection, history):
@@ -368,42 +401,3 @@ class Ledger:
         part = "".join(f", {name}={part!r}" for name, part in self.path)
         whom = f", unit={self.unit!r}" if self.unit != "record" else ""
         return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant}{whom})"
-
-
-def _terms(name: str, account: Account, unit: Unit) -> dict[str, Any]:
-    return {
-        "name": name,
-        "epsilon": str(account.budget.exact_epsilon),
-        "delta": str(account.budget.exact_delta),
-        "neighbours": "replace-one",
-        "unit": unit,
-        **account.describe(),
-    }
-
-
-def _read_terms(name: str, text: str) -> tuple[Account, Unit, History]:
-    """Rebuild the account and the start of its history from the stored terms."""
-    try:
-        terms = json.loads(text)
-        budget = Budget.parse(f"epsilon={terms['epsilon']}, delta={terms['delta']}")
-        account = account_for(budget, terms["accountant"], terms.get("order"))
-        unit = checked_unit(terms["unit"])
-        if _terms(name, account, unit) != terms:
-            raise ValueError
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise LedgerCorrupt(f"the terms of account {name!r} are damaged. Restore the ledger from a backup.") from error
-    return account, unit, History(0, digest("", terms))
-
-
-def _check_text(what: str, text: object) -> None:
-    if not isinstance(text, str):
-        got = type(text).__name__
-    elif not text.strip():
-        got = "an empty one"
-    elif len(text) > _LONGEST_TEXT:
-        got = f"one of {len(text)}: shorten it"
-    elif not text.isprintable():
-        got = "one with letters that cannot be printed: leave them out"
-    else:
-        return
-    raise InvalidParameter(f"{what} must be a printable text of at most {_LONGEST_TEXT} letters, got {got}.")

@@ -95,13 +95,14 @@ class Store:
     url: sa.URL
 
     @classmethod
-    def at(cls, address: str) -> "Store":
-        """Read an address: "sqlite:///file.db" (made absolute) or "postgresql://user@host/database"."""
+    def at(cls, address: str | os.PathLike[str]) -> "Store":
+        """Read an address: a path (made absolute), "sqlite:///file.db" or "postgresql://user@host/database"."""
         try:
-            url = sa.make_url(address)
+            path = _plain_path(address)
+            url = sa.make_url(address) if path is None else sa.URL.create("sqlite", database=path)  # type: ignore[arg-type]
         except (ArgumentError, AttributeError, ValueError) as error:
             raise InvalidParameter(
-                'a ledger\'s address looks like "sqlite:///hospital.db" or "postgresql://user@host/database", '
+                'a ledger\'s address is a path like "hospital.db", or like "postgresql://user@host/database", '
                 f"got {type(address).__name__} that is not one."
             ) from error
         backend = url.get_backend_name()
@@ -258,3 +259,13 @@ def _make_file(path: str) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise LedgerMissing(f"cannot create a ledger at {path}: {error.strerror}.") from error
+
+
+def _plain_path(address: object) -> str | None:
+    """Return the path that an address is: anything but an address of a database; None for those."""
+    given = os.fspath(address) if isinstance(address, os.PathLike) else address
+    if not isinstance(given, str) or (given is address and ("://" in given or given.split(":")[0] == "sqlite")):
+        return None
+    if not os.path.basename(given) or "\0" in given:
+        raise ValueError
+    return given

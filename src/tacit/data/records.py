@@ -18,6 +18,7 @@ from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
 from tacit.data.values import KEYS, IntArray
 from tacit.errors import InvalidParameter
+from tacit.notebook import card
 from tacit.numerics.arrays import Floats
 
 if TYPE_CHECKING:
@@ -303,6 +304,10 @@ class Records:
         other = object.__new__(Records)
         other.__dict__.update(vars(self) | {"_size": None, "_persons": None} | changes)
         return other
+
+    def _repr_html_(self) -> str:
+        facts = {"n": self.n, "protected": self.whom, "real": "NO: made up, a twin" if self.is_twin else "yes"}
+        return card("Records", facts) + self._schema._repr_html_()
 
     def __repr__(self) -> str:
         where = "" if self._share is None else f", part={self._share.name!r}"

@@ -14,6 +14,7 @@ from tacit.data.frames import read_columns
 from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+from tacit.notebook import card
 
 if TYPE_CHECKING:
     from tacit.data.records import Records
@@ -91,6 +92,11 @@ class Schema:
         from tacit.data.twins import made_up
 
         return made_up(self, n, seed, signal, key).marked_as_twin(int(seed))
+
+    def _repr_html_(self) -> str:
+        rows = [(name, *str(column).split("(", 1)) for name, column in self.declared]
+        shown = [(name, kind, *(text.removesuffix(")") for text in rest)) for name, kind, *rest in rows]
+        return card("Schema", {"target": self.target or "none"}, ("column", "kind", "declared"), shown)
 
     def to_toml(self) -> str:
         """Write the schema; `from_toml` reads it back exactly."""

@@ -18,6 +18,7 @@ from tacit.data.records import Records
 from tacit.data.twins import made_up
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.shown import Shown
 
 
 @final
@@ -46,7 +47,7 @@ class Price:
         return f"{cost} The ledger has {self.left} left: {can[self.affordable]}."
 
 
-class Priced:
+class Priced(Shown):
     """Estimators that say what a fit would charge."""
 
     epsilon: float | None

@@ -1,0 +1,65 @@
+"""The terms of an account, fixed when it is created, and how they are stored."""
+
+import json
+from typing import Any
+
+from tacit.accounting.account import Account
+from tacit.accounting.accounts import account_for
+from tacit.accounting.history import History
+from tacit.accounting.links import digest
+from tacit.accounting.unit import Unit, checked_unit
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter, LedgerCorrupt
+
+_LONGEST = 1000
+
+
+def terms_of(name: str, account: Account, unit: Unit) -> dict[str, Any]:
+    """Return the terms as they are stored."""
+    return {
+        "name": name,
+        "epsilon": str(account.budget.exact_epsilon),
+        "delta": str(account.budget.exact_delta),
+        "neighbours": "replace-one",
+        "unit": unit,
+        **account.describe(),
+    }
+
+
+def read_terms(name: str, text: str) -> tuple[Account, Unit, History]:
+    """Rebuild the account and the start of its history from the stored terms."""
+    try:
+        terms = json.loads(text)
+        budget = Budget.parse(f"epsilon={terms['epsilon']}, delta={terms['delta']}")
+        account = account_for(budget, terms["accountant"], terms.get("order"))
+        unit = checked_unit(terms["unit"])
+        if terms_of(name, account, unit) != terms:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise LedgerCorrupt(f"the terms of account {name!r} are damaged. Restore the ledger from a backup.") from error
+    return account, unit, History(0, digest("", terms))
+
+
+def refuse_other(wanted: dict[str, Any], own: dict[str, Any]) -> None:
+    """Refuse an account that was created with other terms than those wanted."""
+    differ = ", ".join(f"{term}={own.get(term)!r}" for term in own if own.get(term) != wanted.get(term))
+    if differ or own != wanted:
+        raise InvalidParameter(
+            f"account {own['name']!r} was created with other terms ({differ}). They are fixed for good: open it as it "
+            "is with Ledger.open, or give these terms to an account of another name, for other records."
+        )
+
+
+def check_text(what: str, text: object) -> None:
+    """Refuse a name or label that is not a short, printable text."""
+    if not isinstance(text, str):
+        got = type(text).__name__
+    elif not text.strip():
+        got = "an empty one"
+    elif len(text) > _LONGEST:
+        got = f"one of {len(text)}: shorten it"
+    elif not text.isprintable():
+        got = "one with letters that cannot be printed: leave them out"
+    else:
+        return
+    raise InvalidParameter(f"{what} must be a printable text of at most {_LONGEST} letters, got {got}.")
