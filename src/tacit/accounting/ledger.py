@@ -66,10 +66,10 @@ class Ledger:
     ) -> "Ledger":
         """Open a new account; refuse if one of that name exists.
 
-        The address is the path of a file or "postgresql://user@host/database". The accountant is fixed for good: "basic"
-        adds up epsilons and deltas, "renyi" divergences of one order (chosen from the budget unless given), for many
-        small releases, "gaussian" takes the most Gaussian releases and nothing else. So is the unit: a "person" account
-        takes releases that are private for whole persons, a "record" account those for records, neither the other's.
+        The address is the path of a file or "postgresql://user@host/database". The accountant is fixed for good:
+        "basic" adds up epsilons and deltas, "renyi" divergences of one order (chosen from the budget unless given),
+        "gaussian" admits Gaussian releases alone, and the most of them. So is the unit: "person" accounts take releases
+        that are private for whole persons, "record" accounts those for records, and neither the other's.
         """
         check_text("name", name)
         unit = checked_unit(unit)
