@@ -27,9 +27,11 @@ def translated(where: str) -> Iterator[None]:
         raise InvalidParameter(f"there is no driver for {where}.") from error
     except UnicodeDecodeError as error:
         raise LedgerCorrupt(f"the ledger at {where} is damaged. Restore it from a backup.") from error
-    except DBAPIError as error:
-        kind, says = _REASONS.get(_code(error.orig), (LedgerError, "cannot be used"))
-        raise kind(f"the ledger at {where} {says}: {error.orig}") from error
+    except (DBAPIError, sqlite3.Error) as error:
+        # What the driver's own cursor raises comes as it is.
+        own = error.orig if isinstance(error, DBAPIError) else error
+        kind, says = _REASONS.get(_code(own), (LedgerError, "cannot be used"))
+        raise kind(f"the ledger at {where} {says}: {own}") from error
 
 
 def _code(error: object) -> object:
