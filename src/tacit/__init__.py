@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tacit.kernels.classification import PrivateKernelClassifier
     from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
     from tacit.kernels.regression import PrivateKernelRegressor
+    from tacit.model_selection.needed import epsilon_for
     from tacit.models.file import load, save
     from tacit.queries.learners.conjunction import ConjunctionClassifier
     from tacit.queries.oracle.oracle import StatisticalOracle
@@ -65,6 +66,7 @@ __all__ = [
     "accounting",
     "audit",
     "data",
+    "epsilon_for",
     "errors",
     "evaluation",
     "kernels",
@@ -101,6 +103,7 @@ _HOMES = {
     "Schema": "data.schema",
     "StatisticalOracle": "queries.oracle.oracle",
     "StatisticalQuery": "sums.query",
+    "epsilon_for": "model_selection.needed",
     "public_data": "estimators.exact_scores",
     "load": "models.file",
     "release": "releases",

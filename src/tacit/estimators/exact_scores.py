@@ -39,6 +39,11 @@ def public_data() -> Iterator[None]:
         _PUBLIC.reset(before)
 
 
+def said_public() -> bool:
+    """Whether rows were said to be public, here and now."""
+    return _PUBLIC.get()
+
+
 def warn_of_exactness(estimator: object, what: str, stacklevel: int = 3) -> None:
     """Warn that a score is exact, unless rows were said to be public or the model itself is no private one."""
     release = getattr(estimator, "release_", None)

@@ -17,6 +17,7 @@ from tacit.data.bounded import BoundedRows
 from tacit.data.records import Records
 from tacit.data.twins import made_up
 from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.estimators.announced import refuse_if_unaffordable
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.shown import Shown
 
@@ -67,6 +68,10 @@ class Priced(Shown):
         event = None if X is None or budget is None else self._event_for(X)
         ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
         return price_of(type(self).__name__, budget, event, ledger)
+
+    def __sklearn_clone__(self) -> Any:
+        refuse_if_unaffordable(self)
+        return super().__sklearn_clone__()  # type: ignore[misc]
 
     def _event_for(self, X: Any) -> Event | None:
         """Return the event of a fit: what an empty account refuses to pay when rows of this form are fitted."""

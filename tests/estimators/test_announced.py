@@ -1,0 +1,67 @@
+"""scikit-learn's searches over a ledger that cannot pay them are refused before the first fit."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from tacit import Budget, Ledger, PrivateLinearSVC, PrivateLogisticRegression
+from tacit.errors import BudgetExceeded
+
+X = np.random.default_rng(0).normal(size=(90, 3)) / 3
+Y = (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """An account of 3."""
+    return Ledger.create(tmp_path / "ledger.db", name="l", budget=Budget(3))
+
+
+def _grids(ledger):
+    model = PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger)
+    pipe = make_pipeline(Normalizer(), model)
+    many = {"alpha": [0.1, 1.0]}
+    return {
+        "seven fits at 0.5": GridSearchCV(model, many, cv=3),
+        "in a pipeline": GridSearchCV(pipe, {"privatelogisticregression__alpha": [0.1, 1.0]}, cv=KFold(3)),
+        "several processes": GridSearchCV(model, many, cv=3, n_jobs=2),
+        "drawn": RandomizedSearchCV(model, {"alpha": [0.1, 1.0, 2.0]}, n_iter=2, cv=3, random_state=1),
+        "epsilons": GridSearchCV(model, {"epsilon": [0.25, 0.7]}, cv=3),
+        "another loss": GridSearchCV(PrivateLinearSVC(0.5, data_norm=1.0, ledger=ledger), many, cv=3),
+    }
+
+
+@pytest.mark.parametrize("case", list(_grids(None)))
+def test_what_cannot_be_paid_to_the_end_is_not_begun(case, ledger):
+    """All fits and the refit cost more than 3: nothing is fitted or charged, and the message says the cost."""
+    with pytest.raises(BudgetExceeded, match="would fit 7 times"):
+        _grids(ledger)[case].fit(X, Y)
+    assert ledger.entries() == []
+
+
+def test_what_can_be_paid_runs_as_before(ledger):
+    """Without the refit, or with cheaper fits, the search runs and charges every fit."""
+    model = PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger)
+    GridSearchCV(model, {"alpha": [0.1, 1.0]}, cv=3, refit=False, scoring=lambda *_: 0.0).fit(X, Y)
+    assert ledger.spent == Budget(3)
+    clone(model)
+
+
+def test_rehearsals_and_models_without_privacy_cost_nothing(ledger):
+    """With a seed nothing is charged, so nothing is refused."""
+    model = PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger, random_state=1)
+    assert GridSearchCV(model, {"alpha": [0.1, 1.0]}, cv=3).fit(X, Y).best_score_ > 0.5
+    assert ledger.entries() == []
+
+
+def test_an_account_of_another_kind_is_not_seen_through(tmp_path):
+    """There the ledger refuses when it is asked, which is the guarantee."""
+    ledger = Ledger.create(tmp_path / "r.db", name="r", budget=Budget(1, 1e-5), accountant="gaussian")
+    model = PrivateLogisticRegression(0.6, 1e-6, perturbation="gradient", data_norm=1.0, ledger=ledger)
+    search = GridSearchCV(model, {"alpha": [0.1, 1.0]}, cv=3, error_score="raise", scoring=lambda *_: 0.0)
+    with pytest.raises(BudgetExceeded):
+        search.fit(X, Y)
+    assert ledger.entries() != []
