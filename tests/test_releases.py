@@ -188,7 +188,7 @@ PACKAGE = Path(tacit.__file__).parent
 RANDOM_MODULES = {"random", "secrets", "randomgen", "numpy.random", "uuid"}
 DRAWING = {"uniform", "laplace", "gaussian", "spherical", "gumbel", "logarithmic", "one_of", "within"}
 COINS = {"permutation"}
-COIN_TOSSERS = {"evaluation.py"}
+COIN_TOSSERS = {"evaluation/splits.py"}
 """What is no noise but public coins, tossed without looking at a record, and who may toss them."""
 
 

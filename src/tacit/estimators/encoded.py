@@ -6,7 +6,6 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from tacit.accounting.ledger import Ledger
 from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Number
 from tacit.data.encoder import PublicEncoder
@@ -79,21 +78,6 @@ def encoded(
     return Encoded(
         kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()
     )
-
-
-def held_out(X: Any, y: Any, ledger: Ledger | None) -> tuple[Any, Any, Ledger | None]:
-    """Return rows to judge a model on, their labels and who pays; `Records` bring theirs, None for no class."""
-    if not isinstance(X, Records):
-        if y is None:
-            raise InvalidParameter("y is missing: give the true labels, or Records, which bring theirs.")
-        return X, y, ledger
-    refuse_targets(y)
-    X.refuse_persons("this score")
-    column = None if X.schema.target is None else X.schema.columns[X.schema.target]
-    if not isinstance(column, Levelled):
-        raise InvalidParameter("the score is one of classes: the schema must declare a target with levels.")
-    names, held = np.array([*column.classes, None], dtype=object), X.held()
-    return held, names[_targets(held)], X.account(ledger)
 
 
 def _targets(records: Records) -> AnyArray:

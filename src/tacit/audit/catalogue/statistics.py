@@ -43,6 +43,37 @@ class _Always:
         return np.ones(len(ages), dtype=bool)
 
 
+class _Old:
+    """A public model of two classes, whose probability of being old is the age over 100."""
+
+    classes_ = (False, True)
+
+    def predict_proba(self, ages: Any) -> Any:
+        """Return the probabilities of both classes."""
+        chance = np.clip(np.asarray(ages) / 100, 0.0, 1.0)
+        return np.column_stack([1 - chance, chance])
+
+
+class _Fifty:
+    """A public regression that says 50 of everybody."""
+
+    def predict(self, ages: Any) -> Any:
+        """Return 50 for every age."""
+        return np.full(len(ages), 50.0)
+
+
+def _report(ages: Any, bins: Any = "auto", **budget: Any) -> Floats:
+    """What is released about the lowest of the one class and the highest of the other, which the record can be."""
+    young, old = evaluation.report(_Old(), ages, ages > 50, bins=bins, **budget).release.value.counts
+    return np.array([young[0], old[-1]])
+
+
+def _regression(ages: Any, **budget: Any) -> Floats:
+    report = evaluation.report(_Fifty(), ages, ages, bins=[-5.0, 0.0, 5.0], target_range=(0.0, 100.0), **budget)
+    errors, targets = report.release.value.counts
+    return np.array([errors[0], errors[-1], targets[0], targets[-1]])
+
+
 def _oracle(question: Question) -> Case:
     """Two averages asked together; the record leaves the declared range, below it or above, and moves both by 1/n."""
     queries = [StatisticalQuery(lambda t: t["x0"]), StatisticalQuery(lambda t: 1 - t["x0"])]
@@ -71,5 +102,8 @@ STATISTICS = (
         "evaluation.accuracy",
         _of_ages(lambda ages, **budget: evaluation.accuracy(_Always(), ages, ages > 50, **budget).release),
     ),
+    Audited("evaluation.report", _of_ages(partial(_report, bins=[0.3, 0.5, 0.7]), Canary((-1.0, 1.0)))),
+    Audited("evaluation.report-chosen", _of_ages(_report, Canary((-1.0, 1.0)))),
+    Audited("evaluation.report-regression", _of_ages(_regression, Canary((-1.0, 1.0, -1.0, 1.0)))),
     Audited("StatisticalOracle", _oracle),
 )

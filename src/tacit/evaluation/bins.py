@@ -1,0 +1,231 @@
+"""Where the bins of a table of scores are: given, or chosen from a noisy tree of counts."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from tacit.evaluation.knots import Knots
+from tacit.numerics.arrays import Floats
+
+RADIX, LEVELS = 32, 3
+NODES = sum(RADIX ** (level + 1) for level in range(LEVELS))
+"""How many nodes a tree has: 32 children of every node, on three levels."""
+
+_LEAVES = RADIX**LEVELS
+_FINEST = 2.0**10
+_DECADES = _LEAVES / 2 / math.asinh(2.0**24)
+"""Leaves are evenly spaced in asinh(2^10 t), for |t| up to 2^14: a thousandth of t wide, whatever its size."""
+
+LARGEST = 2.0**14
+"""Numbers beyond this, on either side, are read as this."""
+
+_CLEAR = 1.0
+"""How many standard deviations of the noise stand out from it."""
+
+_FARTHEST = 2.5
+"""How far from the middle edges may lie, in distances between the quarters of them."""
+
+_LEAST = 0.35
+"""The least weight of a class in the choice of bins."""
+
+Kind = Literal["two", "several", "numbers"]
+Codes = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """What is public about a table: which numbers of a row are counted in which group, with which weight.
+
+    "two" classes: one number, in the group of the row's class. "several" classes: one number a class; that of the
+    row's own class is counted in the group of that class, the others in groups for the rest, with a smaller weight.
+    "numbers": each number in a group, and a tree, of its own. At `fixed` edges bins share nothing, so that what lies
+    above is counted and not estimated. The other edges are `given`, or else chosen. `low` and `high` bound all numbers.
+    """
+
+    kind: Kind
+    classes: int
+    bins: int
+    fixed: tuple[float, ...]
+    given: tuple[float, ...]
+    low: float
+    high: float
+    tilted: bool
+    pure: bool
+
+    @property
+    def columns(self) -> int:
+        """How many numbers a row has."""
+        return {"two": 1, "several": self.classes, "numbers": 2}[self.kind]
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return {"two": 2, "several": 2 * self.classes, "numbers": 2}[self.kind]
+
+    @property
+    def trees(self) -> int:
+        """How many trees, and so rows of edges, there are."""
+        return 2 if self.kind == "numbers" else 1
+
+    @property
+    def pooled(self) -> int:
+        """How many numbers of a row share a tree."""
+        return int(self.columns // self.trees)
+
+    @property
+    def width(self) -> int:
+        """How many knots there are at most: the edges, twice where they are fixed, and one beyond on either side."""
+        return (self.bins - 1 if self.chosen else len(self.given)) + 2 * len(self.fixed) + 2
+
+    @property
+    def chosen(self) -> bool:
+        """Whether edges are chosen, by what a tree shows."""
+        return not self.given
+
+    @property
+    def cells(self) -> int:
+        """How many numbers the table has."""
+        return self.groups * self.width + (2 * self.classes if self.mark_weight else 0)
+
+    @property
+    def mark_weight(self) -> float:
+        """What being right weighs where a class is not told by one threshold."""
+        return 0.25 if self.kind == "several" else 0.0
+
+    @cached_property
+    def rest_weight(self) -> float:
+        """What a number of another class weighs: a power of two, so that k - 1 of them weigh about as much as one."""
+        others = self.classes - 1
+        return 2.0 ** -math.ceil(math.log2(others if self.pure else math.sqrt(others)))
+
+    @property
+    def entry_weights(self) -> Sequence[float]:
+        """The weights of all numbers that one row has in the table."""
+        return [1.0] * (self.columns if self.kind != "several" else 1) + (
+            [self.rest_weight] * (self.classes - 1) if self.kind == "several" else []
+        )
+
+    @cached_property
+    def group_weights(self) -> Floats:
+        """The weight of every group."""
+        rest = [self.rest_weight] * self.classes if self.kind == "several" else []
+        return np.array([1.0] * (self.groups - len(rest)) + rest)
+
+    @property
+    def tree_of(self) -> NDArray[np.intp]:
+        """The tree that every group's edges come from."""
+        return np.arange(2) if self.kind == "numbers" else np.zeros(self.groups, dtype=np.intp)
+
+    @property
+    def said(self) -> str:
+        """One phrase about the table."""
+        what = {"two": "2 classes", "several": f"{self.classes} classes", "numbers": "errors and targets"}[self.kind]
+        where = "chosen with noise" if self.chosen else "given"
+        return f"a table of {what} in {self.bins} bins, {where}"
+
+    @property
+    def given_knots(self) -> tuple[Knots, ...]:
+        """The knots where edges are not chosen."""
+        return tuple(Knots.at(self.given, self.fixed) for _ in range(self.trees))
+
+    def in_trees(self, values: Floats) -> list[Floats]:
+        """Return the numbers that each tree is about."""
+        return [values[:, :1], values[:, 1:]] if self.kind == "numbers" else [values]
+
+    def entries(
+        self, values: Floats, groups: NDArray[np.intp]
+    ) -> Iterator[tuple[int, NDArray[np.intp], Floats, NDArray[np.bool_]]]:
+        """Yield what is counted of every row: the tree, the group, the number, and whether it is counted at all."""
+        known = groups >= 0
+        if self.kind == "numbers":
+            for tree in range(2):
+                yield tree, np.full(len(values), tree), values[:, tree], known
+        elif self.kind == "two":
+            yield 0, groups, values[:, 0], known
+        else:
+            own = values[np.arange(len(values)), np.where(known, groups, 0)]
+            yield 0, groups, own, known
+            for other in range(self.classes):
+                group = np.full(len(values), self.classes + other)
+                yield 0, group, values[:, other], known & (groups != other)
+
+
+def codes_of(values: Floats) -> Codes:
+    """Return the leaf of every number."""
+    codes = np.floor(np.arcsinh(values * _FINEST) * _DECADES) + _LEAVES // 2
+    return np.asarray(np.clip(codes, 0, _LEAVES - 1), dtype=np.int64)
+
+
+def start_of(codes: Codes) -> Floats:
+    """Return where leaves begin."""
+    return np.asarray(np.sinh((codes - _LEAVES // 2) / _DECADES) / _FINEST)
+
+
+def chosen_knots(layout: Layout, trees: Floats, total: float, noise: float) -> tuple[Knots, ...]:
+    """Return knots where the noisy trees' contents are cut into even parts, and at the fixed edges."""
+    found = [_even(layout, *_leaves(tree, total, noise)) for tree in trees]
+    return tuple(Knots.at(np.clip(edges, layout.low, layout.high), layout.fixed) for edges in found)
+
+
+def _leaves(tree: Floats, total: float, noise: float) -> tuple[Codes, Floats]:
+    """Return the leaves that seem to hold something, and how much: every node's children share what it holds.
+
+    Children that are no more than noise hold nothing, unless all are: a far leaf would else draw an edge to itself.
+    """
+    nodes, mass, start = np.zeros(1, dtype=np.int64), np.array([float(total)]), 0
+    for level in range(LEVELS):
+        size = RADIX ** (level + 1)
+        children = nodes[:, None] * RADIX + np.arange(RADIX)
+        noisy = tree[start : start + size][children]
+        clear = noisy > _CLEAR * noise
+        clear |= ~np.any(clear, axis=1, keepdims=True)
+        share = on_simplex(np.where(clear, noisy, -np.inf), mass)
+        kept = share > 0
+        nodes, mass, start = children[kept], share[kept], start + size
+    return nodes, mass
+
+
+def on_simplex(rows: Floats, totals: Floats) -> Floats:
+    """Return the nearest non-negative rows with these sums; where a row is minus infinity it becomes 0."""
+    ordered = -np.sort(-rows, axis=1)
+    counted = np.isfinite(ordered)
+    sums = np.cumsum(np.where(counted, ordered, 0.0), axis=1)
+    excess = (sums - totals[:, None]) / np.arange(1, rows.shape[1] + 1)
+    last = np.count_nonzero(counted & (ordered > excess), axis=1) - 1
+    return np.asarray(np.maximum(rows - excess[np.arange(len(rows)), np.maximum(last, 0)][:, None], 0.0))
+
+
+def _even(layout: Layout, leaves: Codes, mass: Floats) -> Floats:
+    """Return the inner edges: even parts of both classes alike, or finer towards the ends for errors and targets."""
+    steps = np.arange(1, layout.bins) / layout.bins
+    levels = (1 - np.cos(np.pi * steps)) / 2 if layout.kind == "numbers" else steps
+    if layout.kind != "numbers":
+        mass = _for_both(layout, start_of(leaves), mass)
+    below = np.cumsum(mass) / np.sum(mass)
+    places = leaves[np.minimum(np.searchsorted(below, levels), len(leaves) - 1)]
+    edges = start_of(places + 1)
+    # A leaf that takes several parts is a bin by itself: scores that many records share.
+    again = np.append(places[1:] == places[:-1], False)
+    edges = np.where(again, start_of(places), edges)
+    # What noise shows far away would stretch an outer bin over nothing.
+    low, middle, high = np.quantile(edges, [0.25, 0.5, 0.75])
+    return np.clip(edges, middle - _FARTHEST * (high - low), middle + _FARTHEST * (high - low))
+
+
+def _for_both(layout: Layout, scores: Floats, mass: Floats) -> Floats:
+    """Weigh leaves by the classes that scores suggest, the rarer more: what noise does to it is the larger."""
+    below = np.cumsum(mass) / np.sum(mass)
+    spread = scores[np.searchsorted(below, 0.9).clip(0, len(scores) - 1)]
+    spread = spread - scores[np.searchsorted(below, 0.1).clip(0, len(scores) - 1)]
+    chance = expit(scores if layout.tilted else 4 * scores / max(float(spread), 1e-9))
+    positive, negative = mass * chance, mass * (1 - chance)
+    ones, zeros = max(float(positive.sum()), 1e-300), max(float(negative.sum()), 1e-300)
+    rare = min(max(zeros / (ones + zeros), _LEAST), 1 - _LEAST)
+    return np.asarray(positive * (rare / ones) + negative * ((1 - rare) / zeros))

@@ -1,0 +1,110 @@
+"""Knots: the ends of bins, between which a record is shared by how far up its bin it lies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.numerics.arrays import Floats
+
+PARTS = 8
+"""Into how many parts a bin is cut to say what lies where in it."""
+
+_SHARES = (np.arange(PARTS) + 0.5) / PARTS
+_OUTER = 8
+"""Beyond the outer edges positions fade within this part of the distance between them."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """Edges in ascending order, and which of them are cuts, where bins share no knot.
+
+    The first and the last knot stand for what is far beyond the outer edges. Of bin b, the ends are the knots
+    `lower[b]` and `upper[b]`.
+    """
+
+    edges: Floats
+    cut: NDArray[np.bool_]
+
+    @classmethod
+    def at(cls, edges: Sequence[float] | Floats, fixed: Sequence[float]) -> Self:
+        """Return the knots of these edges, with cuts at the fixed ones."""
+        every = np.unique(np.concatenate([np.asarray(edges, dtype=np.float64), np.asarray(fixed, dtype=np.float64)]))
+        return cls(every, np.isin(every, np.asarray(fixed)))
+
+    @cached_property
+    def lower(self) -> NDArray[np.intp]:
+        """The knot at the lower end of every bin."""
+        return np.asarray(np.append(0, np.arange(1, len(self.edges) + 1) + np.cumsum(self.cut)))
+
+    @cached_property
+    def upper(self) -> NDArray[np.intp]:
+        """The knot at the upper end of every bin."""
+        return np.asarray(self.lower + 1)
+
+    @property
+    def count(self) -> int:
+        """How many knots there are."""
+        return int(self.upper[-1]) + 1
+
+    @cached_property
+    def reach(self) -> float:
+        """How far positions beyond the outer edges reach before they fade."""
+        return max(float(self.edges[-1] - self.edges[0]) / _OUTER, 1e-3)
+
+    @cached_property
+    def spans(self) -> Floats:
+        """The width of every bin; of the outer ones, the reach."""
+        return np.concatenate([[self.reach], np.diff(self.edges), [self.reach]])
+
+    def placed(self, numbers: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Return the bin of each number, whose upper edge belongs to it, and how far up it lies, from 0 to 1."""
+        edges, last = self.edges, len(self.edges)
+        bins = np.searchsorted(edges, numbers, side="left")
+        low = edges[np.maximum(bins - 1, 0)]
+        inside = (numbers - low) / self.spans[bins]
+        beyond = np.maximum(np.where(bins == 0, edges[0] - numbers, numbers - edges[-1]), 0.0) / self.reach
+        far = -np.expm1(-beyond)
+        return bins, np.clip(np.where(bins == 0, 1 - far, np.where(bins == last, far, inside)), 0.0, 1.0)
+
+    def places(self, shares: Floats) -> Floats:
+        """Return the numbers that lie at these positions of every bin: the inverse of `placed`."""
+        below = self.edges[0] + self.reach * np.log(np.maximum(shares, 1e-6))
+        inside = self.edges[:-1, None] + np.diff(self.edges)[:, None] * shares
+        above = self.edges[-1] - self.reach * np.log(np.maximum(1 - shares, 1e-6))
+        return np.vstack([below, inside, above])
+
+    @cached_property
+    def middles(self) -> Floats:
+        """The middles of the parts of all bins, in ascending order."""
+        return self.places(_SHARES).ravel()
+
+    @cached_property
+    def filling(self) -> Floats:
+        """The matrix that turns what lies at the knots into what lies in the parts of all bins.
+
+        It is the density that is linear in every bin, continuous but for cuts, and has just these shares at the knots.
+        """
+        shares = np.zeros((self.count, self.count))
+        parts = np.zeros((len(self.spans) * PARTS, self.count))
+        for bin_, (low, high, span) in enumerate(zip(self.lower, self.upper, self.spans, strict=True)):
+            shares[np.ix_([low, high], [low, high])] += span / 6 * np.array([[2.0, 1.0], [1.0, 2.0]])
+            rows = slice(bin_ * PARTS, (bin_ + 1) * PARTS)
+            parts[rows, low] = span * (1 - _SHARES) / PARTS
+            parts[rows, high] = span * _SHARES / PARTS
+        return np.asarray(np.linalg.solve(shares.T, parts.T).T)
+
+    @cached_property
+    def smearing(self) -> Floats:
+        """The same for a density that is a mixture of the knots' own hats: what it differs by shows what bins blur."""
+        parts = np.zeros((len(self.spans) * PARTS, self.count))
+        whole = np.bincount(self.lower, self.spans, self.count) + np.bincount(self.upper, self.spans, self.count)
+        for bin_, (low, high, span) in enumerate(zip(self.lower, self.upper, self.spans, strict=True)):
+            rows = slice(bin_ * PARTS, (bin_ + 1) * PARTS)
+            parts[rows, low] = 2 * span * (1 - _SHARES) / PARTS / whole[low]
+            parts[rows, high] = 2 * span * _SHARES / PARTS / whole[high]
+        return parts

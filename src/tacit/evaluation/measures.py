@@ -1,0 +1,109 @@
+"""Scores of a binned model, as functions of how much of each class lies where: positives first, then negatives.
+
+All work along the last axis, so that many tables are measured at once.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from tacit.numerics.arrays import Floats
+
+Measure = Callable[[Floats], Floats]
+
+
+def auc(floor: float) -> Measure:
+    """Return the area under the ROC curve; one half where a class is no more than noise."""
+
+    def measure(masses: Floats) -> Floats:
+        positive, negative, ones, zeros = _classes(masses)
+        won = np.sum(positive * (np.cumsum(negative, axis=-1) - negative / 2), axis=-1)
+        return np.asarray(0.5 + (won - ones * zeros / 2) / (np.maximum(ones, floor) * np.maximum(zeros, floor)))
+
+    return measure
+
+
+def average_precision(floor: float) -> Measure:
+    """Return the mean precision over recall."""
+
+    def measure(masses: Floats) -> Floats:
+        positive, negative, ones, _ = _classes(masses)
+        found = _from_above(positive) - positive / 2
+        named = found + _from_above(negative) - negative / 2
+        return np.asarray(
+            np.sum(positive * np.clip(found / np.maximum(named, 1.0), 0.0, 1.0), axis=-1) / np.maximum(ones, floor)
+        )
+
+    return measure
+
+
+def mean_of(positive_loss: Floats, negative_loss: Floats, floor: float) -> Measure:
+    """Return the mean of a loss that each class has at each place."""
+
+    def measure(masses: Floats) -> Floats:
+        positive, negative, ones, zeros = _classes(masses)
+        total = np.sum(positive * positive_loss + negative * negative_loss, axis=-1)
+        return np.asarray(total / np.maximum(ones + zeros, floor))
+
+    return measure
+
+
+def log_losses(places: Floats) -> tuple[Floats, Floats]:
+    """Return -log(probability) of either class at scores that are log-odds."""
+    return np.logaddexp(0.0, -places), np.logaddexp(0.0, places)
+
+
+def brier_losses(places: Floats) -> tuple[Floats, Floats]:
+    """Return the squared error of the probability for either class at scores that are log-odds."""
+    chance = expit(places)
+    return (1 - chance) ** 2, chance**2
+
+
+RATES = (
+    "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "false_positive_rate", "f1",
+    "positive_share",
+    "true_positives", "false_positives", "false_negatives", "true_negatives",
+)  # fmt: skip
+
+
+def rates(above: Floats, floor: float) -> Measure:
+    """Return all `RATES` of calling positive what lies above a threshold."""
+
+    def measure(masses: Floats) -> Floats:
+        positive, negative, ones, zeros = _classes(masses)
+        hits, alarms = np.sum(positive * above, axis=-1), np.sum(negative * above, axis=-1)
+        some, none = np.maximum(ones, floor), np.maximum(zeros, floor)
+        total, named = np.maximum(ones + zeros, floor), np.maximum(hits + alarms, 1.0)
+        misses, rejected = ones - hits, zeros - alarms
+        recall, specificity = hits / some, rejected / none
+        found = (
+            (hits + rejected) / total, (recall + specificity) / 2, hits / named, recall, specificity, alarms / none,
+            2 * hits / np.maximum(hits + ones + alarms, 1.0), (hits + alarms) / total, hits, alarms, misses, rejected,
+        )  # fmt: skip
+        return np.stack(found, axis=-1)
+
+    return measure
+
+
+def costs(false_positive: float, false_negative: float) -> Callable[[Floats], Floats]:
+    """Return what a record costs on average, for a threshold below every place and one above all."""
+
+    def measure(masses: Floats) -> Floats:
+        positive, negative, ones, zeros = _classes(masses)
+        missed = np.concatenate([np.zeros((*ones.shape, 1)), np.cumsum(positive, axis=-1)], axis=-1)
+        alarms = zeros[..., None] - np.concatenate([np.zeros((*ones.shape, 1)), np.cumsum(negative, axis=-1)], axis=-1)
+        return np.asarray(
+            (false_negative * missed + false_positive * alarms) / np.maximum(ones + zeros, 1.0)[..., None]
+        )
+
+    return measure
+
+
+def _classes(masses: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    positive, negative = masses[..., 0, :], masses[..., 1, :]
+    return positive, negative, np.sum(positive, axis=-1), np.sum(negative, axis=-1)
+
+
+def _from_above(masses: Floats) -> Floats:
+    return np.asarray(np.cumsum(masses[..., ::-1], axis=-1)[..., ::-1])

@@ -1,0 +1,169 @@
+"""What a model says about held-out rows, read cell by cell: classes, scores, numbers.
+
+Whatever is known in public and cannot match (a task, stored types, a model without scores) is refused before any
+charge. What depends on records is answered: a score that is no number is the lowest there can be, a prediction that is
+none the middle of the range, and a label of no class is counted nowhere.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_regressor
+
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import Unit
+from tacit.data.columns import Number
+from tacit.data.labels import column, places
+from tacit.data.levels import Levelled
+from tacit.data.records import Records
+from tacit.errors import InvalidParameter
+from tacit.estimators.encoded import refuse_targets
+from tacit.evaluation.bins import LARGEST
+from tacit.mechanisms.reading import numbers
+from tacit.numerics.arrays import Floats
+
+SURE = 36.0
+"""Log-odds are read up to this, on either side: a probability within 2^-52 of 0 or 1 is as good as certain."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows to judge a model on, their targets, who pays, and for whom the judgement is private.
+
+    `count` is the public number of records, or of persons, whose rows have the `weights`.
+    """
+
+    rows: Any
+    targets: NDArray[Any]
+    count: int
+    weights: Floats | None
+    unit: Unit
+    ledger: Ledger | None
+    random_state: object
+    bounds: tuple[float, float] | None
+
+    @property
+    def held_weights(self) -> Floats:
+        """Each row's weight, rounded down to whole millionths, so that sums of them are exact."""
+        if self.weights is None:
+            return np.ones(len(self.targets))
+        return np.asarray(np.floor(np.clip(self.weights, 0.0, 1.0) * 2.0**20) / 2.0**20)
+
+
+def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: object, classes: bool) -> HeldOut:
+    """Return rows and targets; `Records` bring theirs, None where a target is of no class."""
+    if not isinstance(X, Records):
+        if y is None:
+            raise InvalidParameter("y is missing: give the true targets, or Records, which bring theirs.")
+        cells = column(y)
+        if len(cells) == 0:
+            raise InvalidParameter("there are no rows to judge on, got an empty part.")
+        return HeldOut(X, cells, len(cells), None, "record", ledger, random_state, None)
+    refuse_targets(y)
+    target = X.schema.target
+    declared = None if target is None else X.schema.columns[target]
+    if classes and not isinstance(declared, Levelled):
+        raise InvalidParameter(
+            "the model tells classes: the schema must declare a target with levels (Category, Ordinal or Flag)."
+        )
+    if not classes and not isinstance(declared, Number):
+        raise InvalidParameter("the model predicts a number: the schema must declare a target that is a Number.")
+    held = X.held()
+    found = np.concatenate([block[str(target)] for block in held.blocks((str(target),))])
+    if isinstance(declared, Levelled):
+        found = np.array([*declared.classes, None], dtype=object)[found]
+    bounds = (declared.low, declared.high) if isinstance(declared, Number) else None
+    unit: Unit = "record" if X.unit is None else "person"
+    return HeldOut(held, found, X.n, held.weights(), unit, X.account(ledger), X.coins(random_state), bounds)
+
+
+def tells_classes(model: Any) -> bool:
+    """Whether a model tells classes, which its `classes_` list, and no number."""
+    return getattr(model, "classes_", None) is not None
+
+
+def refuse_regression(model: Any) -> None:
+    """Refuse to ask a regression for classes."""
+    if not tells_classes(model) and hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise InvalidParameter(
+            f"this score is one of classes, and {type(model).__name__} predicts a number. Use evaluation.report."
+        )
+
+
+def check_labels(model: Any, y: Any) -> None:
+    """Refuse labels whose stored type no class can have: numbers for texts, or texts for numbers."""
+    classes = getattr(model, "classes_", None)
+    if classes is None or y is None:
+        return
+    kinds = {np.asarray(each).dtype.kind for each in (classes,)}
+    stored = getattr(y, "dtype", None)
+    kind = stored.kind if isinstance(stored, np.dtype) else ""
+    texts = kinds <= {"U"} or all(isinstance(each, str) for each in np.asarray(classes).tolist())
+    if (texts and kind in "biuf" and kind) or (not texts and kind == "U"):
+        raise InvalidParameter(
+            f"the model's classes are {'texts' if texts else 'numbers'}, and the labels are stored as {stored}: none "
+            "can match. Spell labels as they were spelled for the fit. Nothing was charged."
+        )
+
+
+def asked(method: Callable[[Any], Any], X: Any) -> Any:
+    """Return what a model says about all rows; what it warns of or fails with is not passed on."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            answer = method(X)
+            return answer if isinstance(answer, np.ndarray | list | tuple) else np.asarray(answer)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the panic of a compiled library is no Exception, and quotes values none the less
+            pass
+    raise InvalidParameter(
+        "the model failed on these rows, and its error is withheld because it may quote a record. Nothing was charged. "
+        "Try the model on public rows of the same form; encode rows by a PublicEncoder, which gives every cell a place."
+    )
+
+
+def predictions(model: Any, X: Any, count: int) -> NDArray[Any]:
+    """Return one prediction for each record."""
+    found = column(asked(model.predict, X))
+    if len(found) != count:
+        raise InvalidParameter(f"the model gave {len(found)} predictions for {count} labels. Give as many rows.")
+    return found
+
+
+def scores_of(model: Any, X: Any, count: int) -> tuple[Floats, bool]:
+    """Return a score for each row, or one for each class if there are several, and whether they are log-odds."""
+    size = len(model.classes_)
+    if hasattr(model, "predict_proba"):
+        said = numbers("the model's probabilities", asked(model.predict_proba, X), (count, size)).astype(np.float64)
+        chances = said[:, 1:] if size == 2 else said
+        with np.errstate(all="ignore"):
+            odds = np.log(chances) - np.log1p(-chances)
+        return np.where(chances > 0, np.clip(np.nan_to_num(odds, nan=SURE), -SURE, SURE), -SURE), True
+    if hasattr(model, "decision_function"):
+        answer = asked(model.decision_function, X)
+        shape = (count, size) if size > 2 else (count,)
+        said = numbers("the model's scores", answer, shape).astype(np.float64).reshape(count, -1)
+        return np.clip(np.nan_to_num(said, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST), False
+    raise InvalidParameter(
+        f"{type(model).__name__} has no scores: wanted predict_proba or decision_function. evaluation.accuracy and "
+        "evaluation.confusion_matrix need predictions only."
+    )
+
+
+def numbers_of(values: Any, count: int, low: float, high: float) -> Floats:
+    """Return numbers within the range, in units of half of it around its middle; 0 for what is none."""
+    middle, half = low + (high - low) / 2, (high - low) / 2
+    read = numbers("the numbers", values, (count,)).astype(np.float64)
+    with np.errstate(all="ignore"):
+        return np.clip(np.nan_to_num((read - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+
+
+def groups_of(model: Any, targets: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the class of each row, -1 for none."""
+    return places(targets, model.classes_)

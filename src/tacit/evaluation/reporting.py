@@ -1,0 +1,228 @@
+"""`report`: all scores of a model for one charge."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.accounting.analytic import gaussian_shift
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
+from tacit.errors import InvalidParameter
+from tacit.evaluation.bins import LARGEST, Layout
+from tacit.evaluation.reading import (
+    SURE,
+    HeldOut,
+    asked,
+    check_labels,
+    groups_of,
+    held_out,
+    numbers_of,
+    predictions,
+    scores_of,
+    tells_classes,
+)
+from tacit.evaluation.regression import RegressionReport
+from tacit.evaluation.several import ClassesReport
+from tacit.evaluation.sketch import Marks, Sketch, Sketched
+from tacit.evaluation.table import Table
+from tacit.evaluation.two import TwoClassReport
+from tacit.numerics.arrays import Floats
+from tacit.releases import Release, release
+
+Report = TwoClassReport | ClassesReport | RegressionReport
+Bins = Literal["auto"] | int | Sequence[float]
+
+_FEWEST, _MOST = 12, 64
+_GROWTH = 0.37
+"""Bins grow with the cube root of records times epsilon: made-up scores have then as much of binning as of noise."""
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    ledger: Ledger | None = None,
+    bins: Bins = "auto",
+    threshold: float | None = None,
+    target_range: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    label: str = "report",
+    random_state: object = None,
+) -> Report:
+    """Return a report on a fitted model: curves, rates at any threshold, calibration, errors, for one charge.
+
+    Guarantee: everything in the report together is (epsilon, delta)-private with respect to the evaluated rows, pure
+    when delta is 0; for `Records` with a unit, with respect to persons.
+    Assumes: replace-one neighbours; the number of evaluated rows (or persons) is public; the model is already private
+    or public, answers for every row, and for each row by itself.
+    Reference: tacit/evaluation/sketch.md.
+
+    Parameters
+    ----------
+    model : any fitted scikit-learn classifier with `predict_proba` or `decision_function`, or a regression.
+    X, y : held-out `Records`, or rows and their targets.
+    epsilon, delta, ledger : what it costs and who pays; a part of a split pays from its own account.
+    bins : how many, chosen with a small part of the budget where scores are; or public edges (probabilities, or scores
+        of a model that has none; for regressions errors), for which all of the budget counts.
+    threshold : above which the second class is predicted; one half, or 0 for a model without probabilities. What lies
+        above it is counted; at other thresholds it is interpolated within a bin.
+    target_range : for a regression (low, high), to which targets and predictions are clipped; `Records` declare it.
+    confidence : of every error bar.
+    random_state : a seed makes a rehearsal: repeatable, not private, never charged.
+    """
+    budget, level = Budget(epsilon, delta), checked_confidence(confidence)
+    if not budget.exact_epsilon:
+        raise InvalidParameter(f"epsilon must be above 0 to learn anything, got {budget}.")
+    if not tells_classes(model):
+        return _of_numbers(model, X, y, budget, ledger, bins, threshold, target_range, level, label, random_state)
+    if target_range is not None:
+        raise InvalidParameter("target_range is for a regression, and this model tells classes. Leave it out.")
+    size = len(model.classes_)
+    if size < 2:
+        raise InvalidParameter("the model knows one class only: there is nothing to score.")
+    check_labels(model, y)
+    held = held_out(X, y, ledger, random_state, classes=True)
+    likely = hasattr(model, "predict_proba")
+    cut = _threshold(threshold, likely)
+    top = SURE if likely else LARGEST
+    fixed = (_place(cut, likely),)
+    layout = Layout(
+        kind="two" if size == 2 else "several",
+        classes=size,
+        bins=_bins(bins, budget, held.count),
+        fixed=fixed,
+        given=_edges(bins, likely),
+        low=-top,
+        high=top,
+        tilted=likely,
+        pure=budget.is_pure,
+    )
+    sketch = Sketch(budget, layout, held.count)
+    values, _ = scores_of(model, held.rows, len(held.targets))
+    right = None
+    if size > 2:
+        guess = predictions(model, held.rows, len(held.targets))
+        right = (groups_of(model, guess) == groups_of(model, held.targets)) & (groups_of(model, held.targets) >= 0)
+    found = _released(sketch, Marks(values, groups_of(model, held.targets), right, held.weights), held, label)
+    if size > 2:
+        return ClassesReport(found, np.asarray(model.classes_), likely, level, cut, held.count)
+    table = Table.of(found.value, [1, 0], 0, held.count)
+    return TwoClassReport(found, table, (model.classes_[0], model.classes_[1]), likely, level, cut)
+
+
+def _of_numbers(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None,
+    budget: Budget,
+    ledger: Ledger | None,
+    bins: Bins,
+    threshold: float | None,
+    target_range: tuple[float, float] | None,
+    confidence: float,
+    label: str,
+    random_state: object,
+) -> RegressionReport:
+    if threshold is not None:
+        raise InvalidParameter("threshold is for a classifier, and this model predicts a number. Leave it out.")
+    if not hasattr(model, "predict"):
+        raise InvalidParameter(f"{type(model).__name__} predicts nothing: wanted a fitted classifier or regression.")
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    if kind == "U":
+        raise InvalidParameter("the model predicts a number, and the targets are stored as texts. Nothing was charged.")
+    held = held_out(X, y, ledger, random_state, classes=False)
+    low, high = _range(
+        target_range if target_range is not None else held.bounds or getattr(model, "target_range", None)
+    )
+    edges = tuple(each / ((high - low) / 2) for each in _edges(bins, False))
+    layout = Layout(
+        kind="numbers",
+        classes=1,
+        bins=_bins(bins, budget, held.count),
+        fixed=(),
+        given=edges,
+        low=-2.0,
+        high=2.0,
+        tilted=False,
+        pure=budget.is_pure,
+    )
+    sketch = Sketch(budget, layout, held.count)
+    targets = numbers_of(held.targets, len(held.targets), low, high)
+    said = numbers_of(asked(model.predict, held.rows), len(held.targets), low, high)
+    values: Floats = np.column_stack([targets - said, targets])
+    found = _released(sketch, Marks(values, np.zeros(len(values), dtype=np.intp), None, held.weights), held, label)
+    errors, own = (Table.of(found.value, [place], place, held.count) for place in range(2))
+    return RegressionReport(found, errors, own, (low, high), confidence)
+
+
+def _released(sketch: Sketch, marks: Marks, held: HeldOut, label: str) -> Release[Sketched]:
+    return release(
+        sketch, marks, ledger=held.ledger, label=label, random_state=held.random_state, public=sketch.public,
+        unit=held.unit,
+    )  # fmt: skip
+
+
+def _bins(bins: Bins, budget: Budget, count: int) -> int:
+    """Return how many bins there are."""
+    if isinstance(bins, str):
+        if bins != "auto":
+            raise InvalidParameter(f"bins must be 'auto', a number from 4 to 512, or a list of edges, got {bins!r}.")
+        worth = budget.epsilon if budget.is_pure else 2 * gaussian_shift(budget)
+        return int(np.clip(2 * round(_GROWTH * math.cbrt(count * min(worth, 1e6))), _FEWEST, _MOST))
+    if is_whole(bins):
+        if not 4 <= int(bins) <= 512:  # type: ignore[arg-type]
+            raise InvalidParameter(f"bins must be a number from 4 to 512, or a list of edges, got {bins!r}.")
+        return int(bins)  # type: ignore[arg-type]
+    return len(_edges(bins, False)) + 1
+
+
+def _edges(bins: Bins, likely: bool) -> tuple[float, ...]:
+    """Return the edges that were given, where scores are counted."""
+    if isinstance(bins, str) or is_whole(bins):
+        return ()
+    if not isinstance(bins, Sequence | np.ndarray) or len(bins) < 2:
+        raise InvalidParameter("bins must be 'auto', a number from 4 to 512, or a list of at least two edges.")
+    edges = [
+        _place(checked_share("each edge", float(each)) if likely else finite_number("each edge", each), likely)
+        for each in bins
+    ]
+    if any(not low < high for low, high in pairwise(edges)):
+        raise InvalidParameter("the edges of bins must rise.")
+    return tuple(edges)
+
+
+def _threshold(threshold: float | None, likely: bool) -> float:
+    if threshold is None:
+        return 0.5 if likely else 0.0
+    return checked_share("threshold", threshold) if likely else finite_number("threshold", threshold)
+
+
+def _place(number: float, likely: bool) -> float:
+    """Return where a probability, or a score, is among the scores that are counted."""
+    if not likely:
+        return float(np.clip(number, -LARGEST, LARGEST))
+    if not 0 < number < 1:
+        return math.copysign(SURE, number - 0.5)
+    return float(np.clip(math.log(number) - math.log1p(-number), -SURE, SURE))
+
+
+def _range(declared: Any) -> tuple[float, float]:
+    if declared is None:
+        raise InvalidParameter(
+            "target_range is missing: targets and predictions are clipped to (low, high), which must not be read off "
+            "the data."
+        )
+    if not isinstance(declared, tuple | list) or len(declared) != 2:
+        raise InvalidParameter(f"target_range must be a pair (low, high), got {type(declared).__name__}.")
+    low, high = finite_number("low", declared[0]), finite_number("high", declared[1])
+    if not 1e-290 <= high - low < math.inf:
+        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {declared!r}.")
+    return low, high

@@ -1,0 +1,171 @@
+"""The report on a model of several classes: each class against the rest, jointly for one charge."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.labels import places
+from tacit.errors import InvalidParameter
+from tacit.evaluation import measures
+from tacit.evaluation.figure import Figure
+from tacit.evaluation.sketch import Sketched
+from tacit.evaluation.table import Measure, Table, figure_of
+from tacit.evaluation.two import TwoClassReport
+from tacit.evaluation.words import html_of, text_of
+from tacit.numerics.arrays import Floats
+from tacit.releases import Release
+
+_SHARE = (0.0, 1.0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ClassesReport:
+    """Everything about a model of several classes, computed from one released table.
+
+    Guarantee: that of `release`; every attribute is post-processing and costs nothing more.
+    Assumes: what `tacit.evaluation.report` assumes.
+    Reference: tacit/evaluation/sketch.md.
+
+    `auc` and `average_precision` are means over the classes, each against the rest; `of(label)` is the report on one.
+    """
+
+    release: Release[Sketched]
+    classes: NDArray[Any]
+    has_probabilities: bool
+    confidence: float
+    threshold: float
+    size: int
+
+    def of(self, label: Any) -> TwoClassReport:
+        """Return the report on one class against the rest."""
+        (place,) = places([label], self.classes)
+        if place < 0:
+            raise InvalidParameter(f"the model's classes are {self.classes.tolist()[:20]}, got {label!r}.")
+        return self._each[int(place)]
+
+    @cached_property
+    def _each(self) -> tuple[TwoClassReport, ...]:
+        count = len(self.classes)
+        return tuple(
+            TwoClassReport(
+                self.release,
+                Table.of(self.release.value, [place, count + place], 0, self.size),
+                ("the rest", self.classes[place]),
+                self.has_probabilities,
+                self.confidence,
+                self.threshold,
+            )
+            for place in range(count)
+        )
+
+    @cached_property
+    def auc(self) -> Figure:
+        """The mean over classes of the area under the ROC curve of each against the rest."""
+        return self._mean(lambda table: measures.auc(table.floor))
+
+    @cached_property
+    def average_precision(self) -> Figure:
+        """The mean over classes of the average precision of each against the rest."""
+        return self._mean(lambda table: measures.average_precision(table.floor))
+
+    @cached_property
+    def log_loss(self) -> Figure:
+        """The mean of -log(probability of the true class)."""
+        self._require_probabilities()
+        return self._total(lambda table: (measures.log_losses(table.places)[0], 0 * table.places), (0.0, math.inf))
+
+    @cached_property
+    def brier_score(self) -> Figure:
+        """The mean sum over classes of squared errors of the probability."""
+        self._require_probabilities()
+        return self._total(lambda table: measures.brier_losses(table.places), (0.0, 2.0))
+
+    @cached_property
+    def accuracy(self) -> Figure:
+        """The share of right answers."""
+        marks = self._marks
+        total = max(float(marks.sum()), self._noise)
+        value = float(marks[:, 1].sum()) / total
+        noise = len(marks) * self._noise**2 * ((1 - value) ** 2 + value**2) / total**2
+        sampled = max(value * (1 - value), 0.0) / self.size
+        return figure_of(value, noise, sampled, self.confidence, _SHARE)
+
+    @cached_property
+    def balanced_accuracy(self) -> Figure:
+        """The mean over classes of the share that is answered right."""
+        marks = self._marks
+        held = np.maximum(marks.sum(axis=1), self._noise)
+        right = np.clip(marks[:, 1] / held, 0.0, 1.0)
+        noise = float(np.sum(((1 - right) ** 2 + right**2) * (self._noise / held) ** 2)) / len(marks) ** 2
+        sampled = float(np.sum(right * (1 - right) / held)) / len(marks) ** 2
+        return figure_of(float(np.mean(right)), noise, sampled, self.confidence, _SHARE)
+
+    def figures(self) -> dict[str, Figure]:
+        """Return all figures by name, as scikit-learn's metrics are called."""
+        names = ["accuracy", "balanced_accuracy", "auc", "average_precision"]
+        names += ["log_loss", "brier_score"] if self.has_probabilities else []
+        return {name: getattr(self, name) for name in names}
+
+    def save(self, path: str | Path) -> None:
+        """Draw the ROC curves of the classes and their areas into one picture."""
+        from tacit.evaluation.pictures import draw_several
+
+        draw_several(self, path)
+
+    def __str__(self) -> str:
+        return text_of(self._title, self.figures(), self.release)
+
+    def _repr_html_(self) -> str:
+        return html_of(self._title, self.figures(), self.release)
+
+    @property
+    def _title(self) -> str:
+        return f"{len(self.classes)} classes, {self.size:,} held out; auc and average_precision: mean over classes"
+
+    @property
+    def _marks(self) -> Floats:
+        """Noisy counts of (true class, answered wrong or right)."""
+        marks = self.release.value.right
+        assert marks is not None
+        return marks
+
+    @property
+    def _noise(self) -> float:
+        return self.release.value.right_noise
+
+    def _require_probabilities(self) -> None:
+        if not self.has_probabilities:
+            raise InvalidParameter("this score needs probabilities, and this model has scores only.")
+
+    def _mean(self, measure: Callable[[Table], Measure]) -> Figure:
+        """Return the mean over classes; noise is independent between them, sampling need not be."""
+        found = [each.table.spread(measure(each.table)) for each in self._each]
+        value, noise, sampled = (np.array([each[part][0] for each in found]) for part in range(3))
+        own = float(np.sum(noise)) / len(found) ** 2
+        shared = float(np.mean(np.sqrt(sampled))) ** 2
+        return figure_of(float(np.mean(value)), own, shared, self.confidence, _SHARE)
+
+    def _total(self, losses: Callable[[Table], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
+        """Return a loss of all classes together for each record: a sum over groups by what lies in the own ones."""
+        tables = [each.table for each in self._each]
+        held = max(sum(float(table.counts[0].sum()) for table in tables), tables[0].floor)
+        parts = [table.spread(_sums(*losses(table))) for table in tables]
+        value = sum(float(part[0][0]) for part in parts) / held
+        noise = sampled = 0.0
+        for table in tables:
+            own, rest = losses(table)
+            # Of the ratio of the sum to the number of records, to first order.
+            _, by_noise, by_sampling = table.spread(_sums(own - value, rest))
+            noise, sampled = noise + float(by_noise[0]), sampled + float(by_sampling[0])
+        return figure_of(value, noise / held**2, sampled / held**2, self.confidence, limits)
+
+
+def _sums(own: Floats, rest: Floats) -> Measure:
+    return lambda masses: np.sum(masses[..., 0, :] * own + masses[..., 1, :] * rest, axis=-1)
