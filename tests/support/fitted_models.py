@@ -107,6 +107,8 @@ _MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         PrivateKernelRegressor(RBF(0.5), 1.0, **_LINEAR, landmarks=20, target_range=(-3, 3)), "number"
     ),
     "records": _records(PrivateLogisticRegression(1.0)),
+    "records, curves": _records(PrivateLogisticRegression(50.0, 1e-6, interactions=[("age", "ward")])),
+    "records, knots": _records(PrivateLogisticRegression(5.0, curves=(5, 0.5))),
     "records, regression": _records(PrivateLinearRegression(1.0, 1e-6), "age"),
     "records, kernel": _records(PrivateKernelClassifier(RBF(1.0), 1.0, landmarks=20)),
     "records, loss": _records(PrivateERM(Logistic(), 1.0)),

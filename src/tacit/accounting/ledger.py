@@ -86,6 +86,13 @@ class Ledger:
             )
         return cls(store, name, (), unit, account, History(0, head))
 
+    @staticmethod
+    def names(address: str | os.PathLike[str]) -> list[str]:
+        """Return the names of all accounts at an address."""
+        store = Store.at(address)
+        with store.reading() as connection:
+            return _names(connection, store)
+
     @classmethod
     def open(cls, address: str | os.PathLike[str], *, name: str | None = None, head: str | None = None) -> "Ledger":
         """Come back to an account, verifying its whole history; the name may be left out if there is one.
@@ -94,9 +101,7 @@ class Ledger:
         """
         store = Store.at(address)
         with store.reading() as connection:
-            names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
-            if not all(isinstance(known, str) for known in names):
-                raise LedgerCorrupt(f"{store} has an account without a name. Restore it from a backup.")
+            names = _names(connection, store)
             if name is None and len(names) == 1:
                 (name,) = names
             if name is None or name not in names:
@@ -401,3 +406,10 @@ class Ledger:
         part = "".join(f", {name}={part!r}" for name, part in self.path)
         whom = f", unit={self.unit!r}" if self.unit != "record" else ""
         return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant}{whom})"
+
+
+def _names(connection: sa.Connection, store: Store) -> list[str]:
+    names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
+    if not all(isinstance(known, str) for known in names):
+        raise LedgerCorrupt(f"{store} has an account without a name. Restore it from a backup.")
+    return names

@@ -1,21 +1,19 @@
 """`tacit audit`: attack a claim and say whether it survives."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from tacit.audit import NAMES, Case, Question, Report, Verdict, case, picture
-from tacit.cli.console import cell, console, one_line_errors, say
-from tacit.errors import InvalidParameter
+from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
+from tacit.cli.console import cell
+from tacit.cli.pictures import check_picture, write_picture
 
-_FORMATS = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+EXAMPLE = example("tacit audit Laplace --epsilon 1 --plays 20000 --output audit.png")
 _COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "red", Verdict.CANNOT_TELL: "yellow"}
 
 
@@ -29,59 +27,47 @@ def audit(
     confidence: Annotated[float, typer.Option(help="That a refutation is right.")] = 0.999,
     jobs: Annotated[int, typer.Option(help="Processes to play in.")] = 1,
     output: Annotated[Path | None, typer.Option(help="The picture; by default audit-NAME.png.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Play Alice's and Bob's game.
 
     Exit code 0: the claim holds; 1: it is refuted; 2: the command makes no sense; 4: the audit can not tell; 5: it was
     interrupted or failed, and says nothing about the claim.
     """
-    with _failures_are_not_verdicts(), one_line_errors():
+    with answering(as_json, quiet) as out:
         chosen = case(name, Question(epsilon, delta, n_lambda, perturbation))
         path = output or Path(f"audit-{name}.png")
-        _check_picture(path)
-        report = _run(chosen, plays, confidence, jobs)
-        _show(report)
-        picture(report, path)
-        say(f"picture: {path}")
+        check_picture(path)
+        report = _run(chosen, plays, confidence, jobs, out)
+        write_picture(path, picture(report))
+        out.result(_plain(report, path), _shown(report))
+        out.note(f"picture: {path}")
     raise typer.Exit(report.exit_code)
 
 
-@contextmanager
-def _failures_are_not_verdicts() -> Iterator[None]:
-    """Leave with exit code 5 after whatever nobody expected: Python's own would be 1, which says "refuted"."""
-    try:
-        yield
-    except typer.Exit:
-        raise
-    except (KeyboardInterrupt, Exception) as failure:
-        words = "interrupted" if isinstance(failure, KeyboardInterrupt) else f"{type(failure).__name__}: {failure}"
-        say(f"The audit did not end: {words}", to=Console(stderr=True, highlight=False))
-        raise typer.Exit(5) from failure
-
-
-def _check_picture(path: Path) -> None:
-    """Refuse, before the game, a place where no picture can be saved."""
-    if not path.parent.is_dir():
-        raise InvalidParameter(f"the picture's folder {path.parent} does not exist. Make it first.")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InvalidParameter(f"the picture can not be written to {path}. Choose another place with --output.")
-    if path.suffix.lower() not in _FORMATS:
-        raise InvalidParameter(f"a picture ends in {', '.join(_FORMATS)}, got {path.name!r}.")
-
-
-def _run(chosen: Case, plays: int | None, confidence: float, jobs: int) -> Report:
+def _run(chosen: Case, plays: int | None, confidence: float, jobs: int, out: Answering) -> Report:
     count = chosen.sufficient(confidence) if plays is None else plays
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(f"playing with {chosen.name}", total=count)
-        return chosen.audit(
-            plays=count, confidence=confidence, jobs=jobs, progress=lambda done: progress.advance(task, done)
-        )
+    with out.progress(f"playing with {chosen.name}", count) as step:
+        return chosen.audit(plays=count, confidence=confidence, jobs=jobs, progress=lambda done: step(None, done))
 
 
-def _show(report: Report) -> None:
+def _plain(report: Report, path: Path) -> dict[str, Any]:
+    return {
+        "name": report.name,
+        "verdict": str(report.verdict),
+        "exit_code": report.exit_code,
+        "conclusion": report.conclusion,
+        "claim": {"epsilon": report.claim.epsilon, "delta": report.claim.delta},
+        "confidence": report.confidence,
+        "plays": report.plays,
+        "rows": dict(report.rows()),
+        "picture": str(path),
+    }
+
+
+def _shown(report: Report) -> Group:
     table = Table(title=f"audit of {report.name}", show_header=False)
     for question, answer in report.rows():
         table.add_row(cell(question), cell(answer))
-    console.print(table)
-    say(report.conclusion, f"bold {_COLOURS[report.verdict]}")
+    return Group(table, Text(report.conclusion, f"bold {_COLOURS[report.verdict]}"))

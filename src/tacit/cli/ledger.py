@@ -1,54 +1,197 @@
-"""`tacit ledger`: create, show and verify budget accounts."""
+"""`tacit ledger`: create, show, verify and divide budget accounts."""
 
-from typing import Annotated
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Group
 from rich.table import Table
 
 from tacit.accounting.events import event_to_json
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
-from tacit.accounting.unit import NEIGHBOURS
+from tacit.accounting.unit import NEIGHBOURS, Unit
 from tacit.budget import Budget
-from tacit.cli.console import cell, console, one_line_errors, say
+from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.cli.console import cell
+from tacit.errors import InvalidParameter
+from tacit.files import write_whole
+from tacit.reports.card import card_of_ledger
+from tacit.reports.facts import exact_amount
 
 app = typer.Typer(help="Budget accounts: create one, look at what was spent, verify its history.", no_args_is_help=True)
 
 Address = Annotated[str, typer.Argument(help='"sqlite:///file.db" or "postgresql://user@host/database".')]
 Name = Annotated[str | None, typer.Option(help="The account; may be left out if there is only one.")]
+_WITNESS = {"name", "count", "head"}
 
 
-@app.command()
+@app.command(epilog=example("tacit ledger create sqlite:///new.db --name clinic --epsilon 1"))
 def create(
     address: Address,
     name: Annotated[str, typer.Option(help="What to call the account.")],
-    budget: Annotated[str, typer.Option(help='Such as "1" or "epsilon=1, delta=1e-6".')],
+    epsilon: Annotated[str | None, typer.Option(help="The epsilon that all releases together may cost.")] = None,
+    delta: Annotated[str, typer.Option(help="The delta that all releases together may cost.")] = "0",
+    budget: Annotated[str | None, typer.Option(help='Both in one: "epsilon=1, delta=1e-6".')] = None,
     accountant: Annotated[
-        str, typer.Option(help="basic (sums), renyi (many small releases) or gaussian (Gaussian noise alone).")
+        Literal["basic", "renyi", "gaussian"],
+        typer.Option(help="basic (sums), renyi (many small releases) or gaussian (Gaussian noise alone)."),
     ] = "basic",
-    unit: Annotated[str, typer.Option(help="Whom it promises for: record, or person (all their rows).")] = "record",
+    unit: Annotated[Literal["record", "person"], typer.Option(help="Whom the account promises for.")] = "record",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Open a new account."""
-    with one_line_errors():
-        amount = Budget.parse(budget)
-        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=unit)  # type: ignore[arg-type]
-        say(f"created {ledger!r}")
-        say(explain(ledger.budget))
+    with answering(as_json, quiet) as out:
+        if (epsilon is None) == (budget is None):
+            raise InvalidParameter('give --epsilon, or --budget "epsilon=1, delta=1e-6".')
+        amount = Budget.parse(budget if budget is not None else f"epsilon={epsilon}, delta={delta}")
+        whose: Unit = "person" if unit == "person" else "record"
+        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose)
+        out.result(_account(ledger), f"created {ledger!r}\n{explain(ledger.budget)}")
 
 
-@app.command()
-def show(address: Address, name: Name = None) -> None:
+@app.command(epilog=example("tacit ledger show sqlite:///l.db"))
+def show(
+    address: Address,
+    name: Name = None,
+    card: Annotated[bool, typer.Option("--card", help="Print the account's privacy card, as YAML.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
     """Show an account: budget, spent, left, and every entry."""
-    with one_line_errors():
+    with answering(as_json, quiet) as out:
         ledger = Ledger.open(address, name=name)
+        if card:
+            typer.echo(card_of_ledger(ledger).to_yaml(), nl=False)
+            return
+        entries = ledger.entries()
         table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"))
         for column in ("#", "time (UTC)", "part", "what", "charged", "event"):
             table.add_column(column, overflow="fold")
-        for entry in ledger.entries():
+        for entry in entries:
             table.add_row(*(cell(text) for text in _row(entry)))
-        console.print(table)
-        say(f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}\nhead    {ledger.head}")
+        rest = f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}\nhead    {ledger.head}"
+        plain = {**_account(ledger), "entries": [_entry(entry) for entry in entries]}
+        out.result(plain, Group(table, rest))
+
+
+@app.command("list", epilog=example("tacit ledger list sqlite:///l.db"))
+def list_accounts(address: Address, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """List the accounts at an address, with what is left of each."""
+    with answering(as_json, quiet) as out:
+        ledgers = [Ledger.open(address, name=name) for name in Ledger.names(address)]
+        table = Table()
+        for column in ("account", "unit", "budget", "spent", "left"):
+            table.add_column(column, overflow="fold")
+        for ledger in ledgers:
+            row = ledger.name, ledger.unit, str(ledger.budget), str(ledger.spent), str(ledger.remaining)
+            table.add_row(*(cell(text) for text in row))
+        out.result({"accounts": [_account(ledger) for ledger in ledgers]}, table)
+
+
+@app.command(
+    epilog=example("tacit ledger verify sqlite:///l.db", "tacit ledger verify sqlite:///l.db --witness w.json")
+)
+def verify(
+    address: Address,
+    name: Name = None,
+    head: Annotated[str | None, typer.Option(help="A hash noted earlier that the history must contain.")] = None,
+    witness: Annotated[Path | None, typer.Option(help="A file that `tacit ledger witness` wrote earlier.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Verify the whole history of an account; exit code 1 if it was changed or shortened."""
+    with answering(as_json, quiet) as out:
+        if witness is not None:
+            name, head = _witnessed(witness, name, head)
+        ledger = Ledger.open(address, name=name, head=head)
+        count, last = len(ledger.entries()), ledger.head
+        plain = {"name": ledger.name, "holds": True, "count": count, "head": last}
+        out.result(plain, f"{cell(ledger.name)}: {count} entries, unbroken; head {last}")
+
+
+@app.command(epilog=example("tacit ledger witness sqlite:///l.db --output w.json"))
+def witness(
+    address: Address,
+    name: Name = None,
+    output: Annotated[Path | None, typer.Option(help="The file to write; by default it is printed.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Note how far an account's history goes, to be kept elsewhere: `verify --witness` notices if it was cut since."""
+    with answering(as_json, quiet) as out:
+        ledger = Ledger.open(address, name=name)
+        count, head = len(ledger.entries()), ledger.head
+        plain = {"name": ledger.name, "count": count, "head": head}
+        if output is None:
+            typer.echo(json.dumps(plain))
+            return
+        write_whole(output, [(json.dumps(plain) + "\n").encode()])
+        out.result({**plain, "output": str(output)}, f"{output}: {count} entries, head {head}")
+
+
+@app.command(epilog=example("tacit ledger partition sqlite:///l.db --title site --part north --part south"))
+def partition(
+    address: Address,
+    title: Annotated[str, typer.Option(help="What to call the partition.")],
+    part: Annotated[list[str], typer.Option(help="A part; give one option for each.")],
+    fixed_by: Annotated[
+        Literal["index", "key"], typer.Option(help="What fixes a record's part: its place, or a key it keeps.")
+    ] = "key",
+    name: Name = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Divide an account among disjoint parts of the records; together they cost what the largest part does."""
+    with answering(as_json, quiet) as out:
+        parts = Ledger.open(address, name=name).partition(title, part, fixed_by=fixed_by)
+        plain = {"partition": title, "fixed_by": fixed_by}
+        left = {each: exact_amount(ledger.remaining) for each, ledger in parts.items()}
+        lines = [f"{cell(each)}: {ledger.remaining} left" for each, ledger in parts.items()]
+        out.result({**plain, "left": left}, "\n".join(lines))
+
+
+def _witnessed(path: Path, name: str | None, head: str | None) -> tuple[str, str]:
+    """Return the account and the head that a witness speaks of."""
+    try:
+        plain = json.loads(path.read_text("utf-8"))
+        known = isinstance(plain, dict) and plain.keys() == _WITNESS
+        known = known and all(isinstance(plain[each], str) for each in ("name", "head"))
+    except (OSError, ValueError, RecursionError):
+        known = False
+    if not known:
+        raise InvalidParameter(f"there is no witness at {str(path)!r}. `tacit ledger witness` writes them.")
+    if head is not None or name not in (None, plain["name"]):
+        raise InvalidParameter("a witness names the account and the hash by itself: leave --name and --head out.")
+    return plain["name"], plain["head"]
+
+
+def _account(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "name": ledger.name,
+        "accountant": ledger.accountant,
+        "unit": ledger.unit,
+        "budget": exact_amount(ledger.budget),
+        "spent": exact_amount(ledger.spent),
+        "left": exact_amount(ledger.remaining),
+        "head": ledger.head,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "time": entry.time,
+        "label": entry.label,
+        "part": [list(step) for step in entry.path],
+        "charged": exact_amount(entry.amount),
+        "event": None if entry.event is None else json.loads(event_to_json(entry.event)),
+        "parts": [] if entry.partition is None else list(entry.partition.parts),
+        "hash": entry.hash,
+    }
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
@@ -59,15 +202,3 @@ def _row(entry: Entry) -> tuple[str, ...]:
         charged = f"parts: {', '.join(entry.partition.parts)}"
     part = " / ".join(f"{partition}={part}" for partition, part in entry.path)
     return str(entry.number), str(entry.time)[:19], part, str(entry.label), charged, event
-
-
-@app.command()
-def verify(
-    address: Address,
-    name: Name = None,
-    head: Annotated[str | None, typer.Option(help="A hash noted earlier that the history must contain.")] = None,
-) -> None:
-    """Verify the whole history of an account; exit code 2 if it was changed or shortened."""
-    with one_line_errors():
-        ledger = Ledger.open(address, name=name, head=head)
-        say(f"{cell(ledger.name)}: {len(ledger.entries())} entries, unbroken; head {ledger.head}")

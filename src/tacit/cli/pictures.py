@@ -1,5 +1,6 @@
 """The pictures that commands save."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,30 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from tacit.errors import InvalidParameter
 from tacit.evaluation import Score
+from tacit.files import check_room, write_whole
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
 _MOST_BARS = 24
+FORMATS = ("png", "svg", "pdf", "jpg", "jpeg")
+
+
+def check_picture(path: Path) -> str:
+    """Return the format of a picture, that of its ending or png; refuse a place where none can be written."""
+    check_room(path, 2**16)
+    kind = path.suffix.lower().removeprefix(".") or "png"
+    if kind not in FORMATS:
+        raise InvalidParameter(f"a picture ends in {', '.join(FORMATS)}, or in nothing and is png; got {path.name!r}.")
+    return kind
+
+
+def write_picture(path: Path, figure: Figure) -> None:
+    """Write a figure under exactly this name, as a whole."""
+    kind, drawn = check_picture(path), io.BytesIO()
+    figure.savefig(drawn, format=kind, dpi=150)
+    write_whole(path, [drawn.getvalue()])
 
 
 def _figure(height: float) -> tuple[Figure, Axes]:
@@ -27,7 +47,7 @@ def histogram(path: Path, levels: list[int], private: Release[Floats], truth: ND
     axes.bar([level + 0.2 for level in levels], private.value, width=0.4, label="private")
     axes.set(xlabel="education-num", ylabel="records", title=f"Schooling of {truth.sum():,} people")
     axes.legend(title=f"{private.budget}, replace-one neighbours")
-    figure.savefig(path, dpi=150)
+    write_picture(path, figure)
 
 
 def coefficients(path: Path, names: list[str], model: Any, spread: Floats) -> None:
@@ -41,7 +61,7 @@ def coefficients(path: Path, names: list[str], model: Any, spread: Floats) -> No
     axes.set_title(f"The {len(largest)} largest of {len(values)} private coefficients: who earns over 50K?")
     caption = f"coefficient (bars: spread over rehearsals on public data)\n{model.release_.guarantee}"
     axes.set_xlabel(caption, fontsize=7)
-    figure.savefig(path, dpi=150)
+    write_picture(path, figure)
 
 
 def accuracy_curve(
@@ -64,4 +84,4 @@ def accuracy_curve(
     axes.set(xscale="log", xlabel="epsilon (replace-one neighbours, delta = 0)", ylabel="accuracy on held-out records")
     axes.set_title("Adult: what privacy costs")
     axes.legend()
-    figure.savefig(path, dpi=150)
+    write_picture(path, figure)

@@ -95,12 +95,17 @@ ASKED = {field.asked_as: field for field in FIELDS if field.asked_as}
 """What a person can answer, by the name of the question."""
 
 
-def record_of(known: Mapping[str, Any], answers: Mapping[str, str]) -> dict[str, Any]:
-    """Return a record of known values by their paths; what a person was asked for and did not answer stays open."""
+def check_answers(answers: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a person answered, if each is a text and answers a question."""
     for name, answer in answers.items():
         if name not in ASKED or not isinstance(answer, str) or not answer.strip():
             raise InvalidParameter(f"a card's answers are texts for some of {', '.join(ASKED)}, got {name!r}.")
-    values = dict(known)
+    return dict(answers)
+
+
+def record_of(known: Mapping[str, Any], answers: Mapping[str, str]) -> dict[str, Any]:
+    """Return a record of known values by their paths; what a person was asked for and did not answer stays open."""
+    answers, values = check_answers(answers), dict(known)
     for name, field in ASKED.items():
         if name in answers:
             begun, gap, _ = values.get(field.path, OPEN).partition(OPEN)

@@ -1,6 +1,7 @@
 """Fields of what tacit's estimators have in common: classes, schemas, encoders, releases."""
 
 import json
+import math
 from fractions import Fraction
 from typing import Any, final
 
@@ -10,7 +11,9 @@ from tacit.accounting.events import event_from_json, event_to_json
 from tacit.accounting.history import Entry, Partition
 from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
+from tacit.data.curves import MOST_KNOTS
 from tacit.data.encoder import PublicEncoder
+from tacit.data.levels import Levelled
 from tacit.data.schema import Schema
 from tacit.data.toml import declared_column, entry_of
 from tacit.errors import InvalidParameter, ModelFileError
@@ -107,37 +110,32 @@ class _Encoder(Field):
 
     def write(self, value: Any, writing: Writing) -> object:
         """Write the parameters."""
-        given = value.get_params(deep=False)
-        others = {name: Plain().write(each, writing) for name, each in given.items() if name != "schema"}
-        return {"schema": SCHEMA.write(value.schema, writing), "parameters": others}
+        _check_names(value)
+        return _ENCODER.write(value, writing)
 
     def read(self, plain: Any, reading: Reading) -> Any:
         """Build it, and let it check that it makes as many columns as the model has features."""
-        schema, others = _fields(plain, {"schema": SCHEMA, "parameters": _Keyed()}, reading)
-        known = set(PublicEncoder(schema).get_params(deep=False)) - {"schema"}
-        if others.keys() != known:
-            raise ModelFileError(f"should have the parameters {', '.join(sorted(known))}")
+        encoder = _ENCODER.read(plain, reading)
+        _check_names(encoder)
         try:
-            encoder = PublicEncoder(schema, **others)
             reading.agree("features", len(encoder.get_feature_names_out()))
         except InvalidParameter as error:
             raise ModelFileError(f"should be an encoder: {error}") from None
         return encoder
 
 
-@final
-class _Keyed(Field):
-    """Plain values by their names."""
-
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write each."""
-        return {name: Plain().write(each, writing) for name, each in value.items()}
-
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Read each."""
-        if not isinstance(plain, dict):
-            raise ModelFileError("should be an object")
-        return {Text().read(name, reading): Plain().read(each, reading) for name, each in plain.items()}
+def _check_names(encoder: PublicEncoder) -> None:
+    """Refuse declarations whose outputs could not be named in bounded memory: levels of pairs multiply."""
+    sizes = {}
+    for name, column in encoder.schema.columns.items():
+        levels = column.classes if isinstance(column, Levelled) else ("",)
+        sizes[name] = len(levels) + MOST_KNOTS, len(name) + max(map(len, levels)) + _OBJECT
+    total = sum(count * length for count, length in sizes.values())
+    for pair in encoder.interactions if isinstance(encoder.interactions, list | tuple) else ():
+        known = [sizes[name] for name in pair if isinstance(name, str) and name in sizes]
+        total += math.prod(count for count, _ in known) * sum(length for _, length in known)
+    if total > _MOST_LETTERS:
+        raise ModelFileError("declares more levels, or longer names, than a model file may hold.")
 
 
 @final
@@ -196,6 +194,8 @@ def _amount(exact_epsilon: Fraction, exact_delta: Fraction) -> Budget:
     return Budget.amount(exact_epsilon, exact_delta)
 
 
+_OBJECT = 50
+_MOST_LETTERS = 8 * 10**7
 _AXES = ("rows of the answer", "columns of the answer")
 _PAIR = _Declaration()
 _BUDGET = Struct(_amount, {"exact_epsilon": _Exact(), "exact_delta": _Exact()})
@@ -217,6 +217,10 @@ _ENTRY = Struct(
 
 LABELS = _Labels()
 SCHEMA = _Schema()
+_ENCODER = Struct(
+    PublicEncoder,
+    {"schema": SCHEMA, "norm": Plain(), "constant": Truth(), "curves": Plain(), "interactions": Plain()},
+)
 ENCODER = _Encoder()
 BUDGET = _BUDGET
 RELEASE = Struct(

@@ -1,0 +1,67 @@
+"""`tacit predict`: what a model file says about the records of a table."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.cli.sources import Source, source_of, to_predict
+from tacit.data.records import Records
+from tacit.errors import InvalidParameter
+from tacit.files import write_whole
+from tacit.models.file import load
+
+EXAMPLE = example("tacit predict m.tacit patients.csv --output predicted.csv")
+ModelFile = Annotated[Path, typer.Argument(help="A model file.")]
+
+
+def predict(
+    model: ModelFile,
+    source: Source,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="A probability for every class, too.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write the predictions to a CSV file.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict: one line for each record, in the table's order, as CSV. The target may be missing from the table.
+
+    Predictions cost nothing: they are made of the released model and of records that whoever asks has already.
+    """
+    with answering(as_json, quiet) as out:
+        found = load(model)
+        encoder = getattr(found, "encoder_", None)
+        if encoder is None:
+            raise InvalidParameter("this model learned from arrays: load it in Python, tacit.load, to predict.")
+        records = Records(source_of(source), to_predict(encoder.schema, encoder.schema.features))
+        with out.progress(f"predicting {records.n:,} records"):
+            columns = _columns(found, records, probabilities)
+        text = _csv(columns)
+        if output is not None:
+            write_whole(output, [text.encode("utf-8", "replace")])
+            out.result({"n": records.n, "output": str(output)}, f"{records.n:,} predictions: {output}")
+        elif as_json:
+            out.result({"n": records.n, **columns}, "")
+        else:
+            typer.echo(text, nl=False)
+
+
+def _columns(model: Any, records: Records, probabilities: bool) -> dict[str, list[Any]]:
+    held = records.held()
+    columns: dict[str, list[Any]] = {"prediction": model.predict(held).tolist()}
+    if probabilities:
+        if not hasattr(model, "predict_proba"):
+            raise InvalidParameter(f"a {type(model).__name__} has no probabilities. Leave --probabilities out.")
+        chances = model.predict_proba(held)
+        columns |= {f"probability of {name}": chances[:, place].tolist() for place, name in enumerate(model.classes_)}
+    return columns
+
+
+def _csv(columns: dict[str, list[Any]]) -> str:
+    written = io.StringIO()
+    lines = csv.writer(written, lineterminator="\n")
+    lines.writerow(columns)
+    lines.writerows(zip(*columns.values(), strict=True))
+    return written.getvalue()

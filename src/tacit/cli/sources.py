@@ -1,0 +1,57 @@
+"""What commands take: the address of a table, a schema, records, a ledger."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tacit.accounting.ledger import Ledger
+from tacit.data.columns import Key
+from tacit.data.records import Records
+from tacit.data.schema import Schema
+from tacit.errors import InvalidParameter
+
+Source = Annotated[
+    str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a database's address and #table.")
+]
+SchemaFile = Annotated[Path, typer.Option("--schema", help="The columns, declared: tacit schema draft begins one.")]
+LedgerAddress = Annotated[
+    str | None, typer.Option("--ledger", help="The account to charge: sqlite:///file.db or postgresql://host/database.")
+]
+AccountName = Annotated[str | None, typer.Option("--account", help="Which account, if there are several.")]
+UnitColumn = Annotated[str | None, typer.Option("--unit", help="Protect persons: the Key column of their ids.")]
+KeyColumn = Annotated[str | None, typer.Option("--key", help="The Key column that fixes the part of a record.")]
+Part = Annotated[
+    Literal["all", "train", "test"], typer.Option(help="Which part: all, or one of a split in 80 and 20 %.")
+]
+
+
+def source_of(text: str) -> Any:
+    """Return what `Records` take: a path, or an address and a table where the text is address#table."""
+    address, mark, table = text.rpartition("#")
+    if mark and "://" in address:
+        return address, table
+    return text
+
+
+def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part: str = "all") -> Records:
+    """Open records, and take a part of them; parts are fixed by the key if there is one, else by place."""
+    records = Records(source_of(text), schema, unit=unit, key=key)
+    if part == "all":
+        return records
+    train, test = records.split(by="key" if key is not None else "index")
+    return train if part == "train" else test
+
+
+def account(address: str | None, name: str | None) -> Ledger | None:
+    """Open a ledger if one is named."""
+    if address is None and name is not None:
+        raise InvalidParameter("--account names an account of a ledger: give --ledger as well.")
+    return None if address is None else Ledger.open(address, name=name)
+
+
+def to_predict(schema: Schema, features: Sequence[str]) -> Schema:
+    """Return the part of a schema that predictions need: neither target nor ids."""
+    columns = {name: column for name, column in schema.columns.items() if name in features}
+    return Schema({name: column for name, column in columns.items() if not isinstance(column, Key)})

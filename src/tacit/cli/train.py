@@ -1,0 +1,229 @@
+"""`tacit train`: from a table and its schema to a model file with a card and a report, charged once."""
+
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, final
+
+import typer
+
+from tacit.accounting.ledger import Ledger
+from tacit.cli.answering import (
+    FAILED,
+    Answering,
+    AsJson,
+    Quiet,
+    answering,
+    example,
+    refuse,
+    seed_without_ledger,
+)
+from tacit.cli.sources import (
+    AccountName,
+    KeyColumn,
+    LedgerAddress,
+    Part,
+    SchemaFile,
+    Source,
+    UnitColumn,
+    account,
+    opened,
+)
+from tacit.data.columns import Number
+from tacit.data.records import Records
+from tacit.data.schema import Schema
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.regression import PrivateLinearRegression
+from tacit.errors import FileNotWritten, InvalidParameter
+from tacit.files import check_room, write_whole
+from tacit.models.file import save
+from tacit.reports.card import Card, card_of_model
+from tacit.reports.facts import exact_amount
+from tacit.reports.page import model_page
+from tacit.reports.registry import check_answers
+
+Method = Literal["auto", "logistic", "svc", "linear"]
+EXAMPLE = example(
+    "tacit train patients.csv --schema s.toml --epsilon 0.5 --ledger sqlite:///l.db --output m.tacit",
+)
+_ROOM = 4 * 2**20
+
+
+@final
+@dataclass(frozen=True)
+class _Files:
+    """Where a model, its report and its card go."""
+
+    model: Path
+    report: Path
+    card: Path | None
+
+    @property
+    def all(self) -> list[Path]:
+        return [path for path in (self.model, self.report, self.card) if path is not None]
+
+    def check(self) -> None:
+        """Refuse, before any charge, places where nothing can be written."""
+        if len({path.resolve() for path in self.all}) < len(self.all):
+            raise InvalidParameter("the model, its report and its card need names of their own.")
+        if self.card is not None and self.card.suffix not in (".yaml", ".yml", ".json"):
+            raise InvalidParameter("--card must end in .yaml or .json.")
+        for path in self.all:
+            check_room(path, _ROOM)
+
+
+def train(
+    source: Source,
+    schema: SchemaFile,
+    epsilon: Annotated[float, typer.Option(help="How much privacy the model may cost; usual values are 0.1 to 10.")],
+    delta: Annotated[float, typer.Option(help="The chance that the promise may fail; 0 promises for sure.")] = 0.0,
+    method: Annotated[
+        Method, typer.Option(help="The model; auto: logistic for classes, linear for a number.")
+    ] = "auto",
+    ledger: LedgerAddress = None,
+    account_name: AccountName = None,
+    output: Annotated[Path, typer.Option(help="The model file.")] = Path("model.tacit"),
+    report: Annotated[Path | None, typer.Option(help="The report; by default beside the model, as .html.")] = None,
+    card: Annotated[Path | None, typer.Option(help="Write the privacy card, too: a .yaml or .json file.")] = None,
+    about: Annotated[Path | None, typer.Option(help="TOML with what only people know, for the card.")] = None,
+    unit: UnitColumn = None,
+    key: KeyColumn = None,
+    part: Part = "all",
+    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a private model: charge the ledger, learn, and write the model, its card and a report."""
+    with answering(as_json, quiet) as out:
+        seed_without_ledger(seed, ledger)
+        files = _Files(output, report or output.with_suffix(".html"), card)
+        declared, answers, paying = Schema.load(schema), _answers(about), account(ledger, account_name)
+        model = _model(method, declared, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
+        with _telling(paying, out):
+            records = opened(source, declared, unit=unit, key=key, part=part)
+            price = model.price(records)
+            if dry_run:
+                out.result(_priced(price), str(price))
+                return
+            files.check()
+            if paying is None and seed is None:
+                out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
+            with out.progress(f"training on {records.n:,} records"):
+                model.fit(records)
+        made = card_of_model(model, ledger=records.account(paying), answers=answers)
+        again = _again(source, schema, epsilon, delta, method)
+        pieces: dict[Path, Callable[[Path], None]] = {
+            files.model: lambda path: save(model, path, card=made),
+            files.report: lambda path: write_whole(path, [model_page(model, made, again=again).encode()]),
+        }
+        if files.card is not None:
+            pieces[files.card] = made.save
+        lost = _written(pieces)
+        plain = {**_told(model, records, made), "model": str(output), "report": str(files.report)}
+        if lost:
+            words = "; ".join(f"{path} is at {other}" if other else f"{path} is lost" for path, other in lost.items())
+            refuse(
+                "FileNotWritten", f"the fit was made, and not every file could be written: {words}.", FAILED, as_json
+            )
+        out.result(plain, _shown(plain))
+        if made.open:
+            out.note(
+                f"{len(made.open)} fields of its card are for a person to fill in: tacit inspect {output} --card yaml"
+            )
+
+
+def _model(method: Method, schema: Schema, **given: Any) -> Any:
+    if schema.target is None:
+        raise InvalidParameter('the schema names no column to predict. Write target = "..." above its columns.')
+    is_number = isinstance(schema.columns[schema.target], Number)
+    chosen = ("linear" if is_number else "logistic") if method == "auto" else method
+    kinds = {"logistic": PrivateLogisticRegression, "svc": PrivateLinearSVC, "linear": PrivateLinearRegression}
+    if (chosen == "linear") != is_number:
+        raise InvalidParameter(f"--method {chosen} does not fit the target {schema.target!r}. Use --method auto.")
+    return kinds[chosen](**given)
+
+
+def _answers(about: Path | None) -> dict[str, str]:
+    """Read what a person answers for the card."""
+    if about is None:
+        return {}
+    try:
+        answers = tomllib.loads(about.read_text("utf-8"))
+    except (OSError, ValueError):
+        raise InvalidParameter(f"there are no answers that can be read as TOML at {str(about)!r}.") from None
+    return check_answers(answers)
+
+
+@contextmanager
+def _telling(ledger: Ledger | None, out: Answering) -> Iterator[None]:
+    """Say, when a fit is interrupted, whether anything was charged before."""
+    head = None if ledger is None else ledger.head
+    try:
+        yield
+    except KeyboardInterrupt:
+        charged = ledger is not None and ledger.head != head
+        out.warn("The ledger was charged: noise may have been drawn." if charged else "Nothing was charged.")
+        raise
+
+
+def _written(pieces: dict[Path, Callable[[Path], None]]) -> dict[Path, Path | None]:
+    """Write every file; what cannot be written where it should is saved from being lost in the temporary folder."""
+    lost: dict[Path, Path | None] = {}
+    for path, write in pieces.items():
+        try:
+            write(path)
+        except FileNotWritten:
+            other = Path(tempfile.mkdtemp(prefix="tacit-")) / path.name
+            try:
+                write(other)
+                lost[path] = other
+            except FileNotWritten:
+                lost[path] = None
+    return lost
+
+
+def _priced(price: Any) -> dict[str, Any]:
+    return {
+        "charged": False,
+        "cost": None if price.budget is None else exact_amount(price.budget),
+        "affordable": price.affordable,
+        "left": None if price.left is None else exact_amount(price.left),
+    }
+
+
+def _told(model: Any, records: Records, card: Card) -> dict[str, Any]:
+    release = model.release_
+    return {
+        "kind": type(model).__name__,
+        "guarantee": release.guarantee,
+        "private": release.private,
+        "unit": release.unit,
+        "cost": None if release.budget is None else exact_amount(release.budget),
+        "charged": release.entry is not None,
+        "entry": None if release.entry is None else release.entry.number,
+        "left": card.tacit.get("ledger", {}).get("left"),
+        "n": records.n,
+        "features": int(model.n_features_in_),
+        "classes": [str(name) for name in getattr(model, "classes_", [])],
+        "open": card.open,
+    }
+
+
+def _shown(plain: dict[str, Any]) -> str:
+    left = "" if plain["left"] is None else f"left       {plain['left']['words']}\n"
+    return (
+        f"model      {plain['model']}\nreport     {plain['report']}\nguarantee  {plain['guarantee']}\n"
+        f"charged    {'entry ' + str(plain['entry']) if plain['charged'] else 'nothing'}\n{left}"
+        f"next       tacit inspect {plain['model']}"
+    )
+
+
+def _again(source: str, schema: Path, epsilon: float, delta: float, method: str) -> str:
+    """Return the command that repeats the fit, without the places of this machine."""
+    more = (f" --delta {delta:g}" if delta else "") + (f" --method {method}" if method != "auto" else "")
+    name = source.rpartition("#")[2] if "#" in source else Path(source).name
+    return f"tacit train {name} --schema {schema.name} --epsilon {epsilon:g}{more}"

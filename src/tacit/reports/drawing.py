@@ -1,0 +1,241 @@
+"""Pictures as inline SVG: built as a tree, so that no name in one can be anything but text; coloured by the page."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+import numpy as np
+from markupsafe import Markup
+
+from tacit.accounting.meaning import best_guess
+from tacit.budget import Budget
+from tacit.estimators.effects import Effect
+from tacit.numerics.arrays import Floats
+
+_WIDE, _TALL = 300.0, 190.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 8.0, 10.0, 30.0
+_MOST_LEVELS = 10
+_MOST_LETTERS = 18
+_COLOURS = 6
+_TICKS = 4
+_UNEVEN = 3
+
+
+@final
+@dataclass(frozen=True)
+class _Frame:
+    """A drawing with two scales."""
+
+    root: Element
+    low: float
+    high: float
+    first: float
+    last: float
+    left: float = _LEFT
+
+    @classmethod
+    def of(cls, title: str, first: float, last: float, low: float, high: float, left: float = _LEFT) -> "_Frame":
+        root = Element("svg", viewBox=f"0 0 {_WIDE:g} {_TALL:g}", role="img")
+        SubElement(root, "title").text = shown(title)
+        return cls(root, low, high, first, last if last > first else first + 1, left)
+
+    def x(self, value: float) -> float:
+        return self.left + (value - self.first) / (self.last - self.first) * (_WIDE - self.left - _RIGHT)
+
+    def y(self, value: float) -> float:
+        return _TALL - _BOTTOM - (value - self.low) / (self.high - self.low) * (_TALL - _TOP - _BOTTOM)
+
+    def line(self, points: Sequence[tuple[float, float]], kind: str) -> None:
+        SubElement(self.root, "polyline", {"points": _points(points), "class": kind})
+
+    def text(self, words: str, x: float, y: float, anchor: str = "middle") -> None:
+        write(self.root, words, x, y, anchor)
+
+    def axis(self) -> None:
+        """Draw zero, and name some heights."""
+        if self.low < 0 < self.high:
+            self.line([(self.left, self.y(0)), (_WIDE - _RIGHT, self.y(0))], "zero")
+        for tick in ticks(self.low, self.high):
+            self.text(f"{tick:g}", self.left - 4, self.y(tick) + 3, "end")
+            self.line([(self.left - 2, self.y(tick)), (self.left, self.y(tick))], "zero")
+
+    def done(self) -> Markup:
+        return Markup(tostring(self.root, encoding="unicode"))
+
+
+def effect_picture(effect: Effect, low: float, high: float) -> Markup:
+    """Draw the effect of a column over its values with a band of two standard deviations of noise, all on one scale."""
+    if isinstance(effect.values, tuple):
+        return _surface(effect)
+    rows = np.atleast_2d(effect.effect)
+    bands = np.zeros_like(rows) if effect.noise is None else 2 * np.atleast_2d(effect.noise)
+    values = np.asarray(effect.values)
+    return (_levels if values.dtype.kind in "OU" else _curve)(effect.column, values, rows, bands, low, high)
+
+
+def _curve(name: str, values: Any, rows: Floats, bands: Floats, low: float, high: float) -> Markup:
+    moments = values.dtype.kind == "M"
+    places = values.astype("M8[s]").astype(np.float64) if moments else values.astype(np.float64)
+    gaps = np.diff(places)
+    uneven = not moments and len(gaps) > 1 and gaps.max() > _UNEVEN * gaps.min()
+    # Knots of a logarithmic scale lie closer where it is finer; drawn along that scale they are evenly spaced.
+    spots = np.log1p(places - places[0]) if uneven else places
+    frame = _Frame.of(f"effect of {name}", float(spots[0]), float(spots[-1]), low, high)
+    frame.axis()
+    for number, (row, band) in enumerate(zip(rows, bands, strict=True)):
+        across = [frame.x(spot) for spot in spots]
+        above = [(x, frame.y(min(y, high))) for x, y in zip(across, row + band, strict=True)]
+        below = [(x, frame.y(max(y, low))) for x, y in zip(across, row - band, strict=True)]
+        colour = f"c{number % _COLOURS}"
+        SubElement(frame.root, "polygon", {"points": _points([*above, *reversed(below)]), "class": f"band {colour}"})
+        frame.line([(x, frame.y(y)) for x, y in zip(across, row, strict=True)], f"curve {colour}")
+    for place, spot, anchor in ((places[0], spots[0], "start"), (places[-1], spots[-1], "end")):
+        words = str(np.datetime64(int(place), "s"))[:10] if moments else f"{place:g}"
+        frame.text(words, frame.x(spot), _TALL - 16, anchor)
+    frame.text(shown(name) + (" (logarithmic)" if uneven else ""), _WIDE / 2, _TALL - 3)
+    return frame.done()
+
+
+def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, high: float) -> Markup:
+    """Draw levels from top to bottom, their names beside them; only the strongest where there are many."""
+    strongest = np.argsort(-np.abs(rows).max(axis=0), kind="stable")[:_MOST_LEVELS]
+    kept = np.sort(strongest)
+    frame = _Frame.of(f"effect of {name}", low, high, 0, 1, left=110.0)
+    step = (_TALL - _TOP - _BOTTOM) / len(kept)
+    frame.line([(frame.x(0), _TOP), (frame.x(0), _TALL - _BOTTOM)], "zero")
+    for place, level in enumerate(kept):
+        y = _TOP + (place + 0.5) * step
+        frame.text(shown(str(values[level]), _MOST_LETTERS), frame.left - 6, y + 3, "end")
+        for number, (row, band) in enumerate(zip(rows, bands, strict=True)):
+            at, wide = float(row[level]), float(band[level])
+            height = y + (number - (len(rows) - 1) / 2) * min(4.0, step / (len(rows) + 1))
+            ends = [(frame.x(max(at - wide, low)), height), (frame.x(min(at + wide, high)), height)]
+            frame.line(ends, f"whisker c{number % _COLOURS}")
+            dot = {"cx": _number(frame.x(at)), "cy": _number(height), "r": "3", "class": f"dot c{number % _COLOURS}"}
+            SubElement(frame.root, "circle", dot)
+    for tick in ticks(low, high):
+        frame.text(f"{tick:g}", frame.x(tick), _TALL - 16)
+    more = len(values) - len(kept)
+    frame.text(
+        shown(name) + (f" (the strongest {len(kept)} of {len(values)} levels)" if more else ""), _WIDE / 2, _TALL - 3
+    )
+    return frame.done()
+
+
+def _surface(effect: Effect) -> Markup:
+    """Draw the effect of a pair as a table of squares; for several scores, the last one."""
+    grid = np.atleast_3d(effect.effect.T).T[-1]
+    frame = _Frame.of(f"effect of {effect.column}", 0, grid.shape[0], 0, grid.shape[1], left=10.0)
+    largest = float(np.abs(grid).max()) or 1.0
+    for one in range(grid.shape[0]):
+        for other in range(grid.shape[1]):
+            value = float(grid[one, other])
+            left, right = frame.x(one), frame.x(one + 1)
+            bottom, top = frame.y(other), frame.y(other + 1)
+            box = {
+                "x": _number(left),
+                "y": _number(top),
+                "width": _number(right - left),
+                "height": _number(bottom - top),
+            }
+            kind = {"class": "up" if value > 0 else "down", "fill-opacity": f"{abs(value) / largest:.3f}"}
+            SubElement(frame.root, "rect", {**box, **kind})
+    frame.text(f"{shown(effect.column)}: strongest {largest:.2g}", _WIDE / 2, _TALL - 8)
+    return frame.done()
+
+
+def bars(names: Sequence[str], values: Floats, noises: Floats | None, most: int = 24) -> Markup:
+    """Draw the largest coefficients with two standard deviations of noise to either side."""
+    kept = np.argsort(-np.abs(values), kind="stable")[:most]
+    noise = np.zeros_like(values) if noises is None else np.nan_to_num(2 * noises)
+    reach = float(np.max(np.abs(values[kept]) + noise[kept])) or 1.0
+    tall = 20.0 * len(kept) + 34
+    root = Element("svg", viewBox=f"0 0 600 {tall:g}", role="img")
+    SubElement(root, "title").text = "coefficients with their noise"
+
+    def x(value: float) -> float:
+        return 390 + 190 * value / reach
+
+    for place, index in enumerate(kept):
+        y = 20.0 * place + 14
+        value, band = float(values[index]), float(noise[index])
+        write(root, shown(str(names[index]), 30), 190, y + 4, "end")
+        low, high = sorted((x(0), x(value)))
+        box = {"x": _number(low), "y": _number(y - 5), "width": _number(high - low), "height": "10"}
+        SubElement(root, "rect", {**box, "class": "up" if value > 0 else "down"})
+        ends = [(x(value - band), y), (x(value + band), y)]
+        SubElement(root, "polyline", {"points": _points(ends), "class": "whisker"})
+    SubElement(root, "polyline", {"points": _points([(x(0), 4), (x(0), tall - 24)]), "class": "zero"})
+    for tick in ticks(-reach, reach):
+        write(root, f"{tick:g}", x(tick), tall - 8, "middle")
+    return Markup(tostring(root, encoding="unicode"))
+
+
+def guess_picture(budget: Budget) -> Markup:
+    """Draw the best guess of anybody against epsilon, this budget marked."""
+    frame = _Frame.of("best guess against epsilon", 0, 6, 0.5, 1.0)
+    frame.axis()
+    epsilons = [0.1 * step for step in range(61)]
+    frame.line([(frame.x(each), frame.y(best_guess(Budget(each)))) for each in epsilons], "curve c0")
+    at = min(budget.epsilon, 6.0)
+    dot = {
+        "cx": _number(frame.x(at)),
+        "cy": _number(frame.y(min(best_guess(budget), 1.0))),
+        "r": "5",
+        "class": "dot c1",
+    }
+    SubElement(frame.root, "circle", dot)
+    for tick in (0, 2, 4, 6):
+        frame.text(f"{tick}", frame.x(tick), _TALL - 16)
+    frame.text("epsilon (dot: this release)", _WIDE / 2, _TALL - 3)
+    return frame.done()
+
+
+def budget_picture(before: float, now: float, left: float) -> Markup:
+    """Draw what was spent before, what this release cost and what is left, as parts of one bar."""
+    whole = before + now + left or 1.0
+    root = Element("svg", viewBox="0 0 600 22", role="img")
+    SubElement(root, "title").text = "the budget: spent before, this release, left"
+    start = 0.0
+    for amount, kind in ((before, "spent"), (now, "now"), (left, "left")):
+        width = 600 * amount / whole
+        SubElement(
+            root, "rect", {"x": _number(start), "y": "2", "width": _number(width), "height": "18", "class": kind}
+        )
+        start += width
+    return Markup(tostring(root, encoding="unicode"))
+
+
+def ticks(low: float, high: float) -> Iterator[float]:
+    """Yield some round numbers between two others."""
+    rough = (high - low) / _TICKS
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    place = math.ceil(low / step)
+    while place * step <= high + 1e-12 * step:
+        yield float(f"{place * step:.12g}") + 0.0
+        place += 1
+
+
+def shown(text: str, most: int = 60) -> str:
+    """Return somebody's words as they can be shown: what cannot be printed is spelled out, what is long is cut."""
+    words = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text[: most + 1]
+    )
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def write(root: Element, words: str, x: float, y: float, anchor: str) -> None:
+    """Write words at a place."""
+    SubElement(root, "text", {"x": _number(x), "y": _number(y), "text-anchor": anchor}).text = words
+
+
+def _points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
