@@ -1,5 +1,7 @@
 """`tacit audit` says in its exit code whether a claim holds (0), is refuted (1) or cannot be told (4)."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -33,7 +35,7 @@ def test_a_picture_that_could_not_be_saved_is_refused_before_the_game(tmp_path):
     """A folder that does not exist is noticed at once."""
     result = CliRunner().invoke(app, ["audit", "Laplace", "--epsilon", "1", "--output", str(tmp_path / "no" / "a.png")])
     assert result.exit_code == 2
-    assert "does not exist" in result.output
+    assert "there is no folder" in result.output
 
 
 @pytest.mark.parametrize("name", ["[bold]picture[/].png", "[/red].png", ":smile:.png"])
@@ -47,7 +49,7 @@ def test_a_path_is_printed_as_it_is(tmp_path, name):
     assert f"picture: {path}" in result.output.splitlines()
 
 
-@pytest.mark.parametrize("name", ["folder.png", "picture.xyz", "picture"])
+@pytest.mark.parametrize("name", ["folder.png", "picture.xyz"])
 def test_a_place_where_no_picture_can_be_is_refused_before_the_game(tmp_path, name):
     """A folder in the picture's place and an unknown ending are wrong usage, not a verdict."""
     (tmp_path / "folder.png").mkdir()
@@ -66,7 +68,18 @@ def test_what_nobody_expected_is_no_verdict(tmp_path, monkeypatch, failure):
     monkeypatch.setattr("tacit.cli.audit.picture", fails)
     result = _run(tmp_path, "Laplace", "--epsilon", "1", "--plays", "10")
     assert result.exit_code == 5
-    assert "The audit did not end" in result.output
+    assert "verdict" not in result.output
+    assert "refuted" not in result.output
+
+
+def test_the_picture_has_exactly_the_name_that_was_given(tmp_path):
+    """`--output picture` writes `picture`, a PNG, and nothing else."""
+    result = CliRunner().invoke(
+        app, ["audit", "Laplace", "--epsilon", "1", "--plays", "10", "--output", str(tmp_path / "picture"), "--json"]
+    )
+    assert result.exit_code == json.loads(result.stdout)["exit_code"] == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["picture"]
+    assert (tmp_path / "picture").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_usual_delta_is_said(tmp_path):

@@ -91,7 +91,7 @@ def test_a_missing_ledger_is_one_line_and_exit_code_2(address):
 def test_a_wrong_head_is_refused(address):
     """`verify --head` fails for a hash that the history does not contain."""
     Ledger.create(address, name="clinic", budget=Budget(1))
-    assert _run("ledger", "verify", address, "--head", "0" * 64).exit_code == 2
+    assert _run("ledger", "verify", address, "--head", "0" * 64).exit_code == 1
 
 
 def test_a_budget_that_is_none_is_refused(address):

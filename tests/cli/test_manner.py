@@ -1,0 +1,284 @@
+"""The manner of commands: exit codes, JSON, quiet, pipes, narrow terminals, and nothing half-done whatever happens."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tacit
+from cli.conftest import SCHEMA, SECRET, write_table
+from tacit import Budget, Ledger
+from tacit.cli import train as training
+from tacit.cli.console import console
+from tacit.errors import FileNotWritten, LedgerCorrupt
+
+
+def test_exit_codes_and_errors_as_json(clinic, monkeypatch):
+    """0 done, 1 verification failed, 2 wrong, 3 no budget, 5 unexpected: each as a line and as one JSON object."""
+    query = ("query", "patients.csv", "smoker", "--schema", "s.toml")
+    cases = [
+        (0, (*query, "--epsilon", "0.1")),
+        (2, (*query, "--epsilon", "-1")),
+        (2, ("train", "patients.csv", "--schema", "none.toml", "--epsilon", "1")),
+        (2, ("nonsense",)),
+        (2, ("train",)),
+        (2, ("train", "patients.csv", "--schema", "s.toml", "--epsilon", "many")),
+        (3, (*query, "--epsilon", "2", "--ledger", clinic.address)),
+    ]
+    for code, arguments in cases:
+        ended = clinic.run(*arguments)
+        assert ended.code == code, arguments
+        if code:
+            assert ended.out == ""
+            assert ended.err
+            plain = clinic.run(*arguments, "--json")
+            assert plain.code == code
+            assert plain.err == ""
+            assert plain.plain["error"].keys() == {"kind", "message", "exit_code"}
+            assert plain.plain["error"]["exit_code"] == code
+    monkeypatch.setattr("tacit.cli.ledger.Ledger.open", _raising(LedgerCorrupt("changed")))
+    assert clinic.run("ledger", "verify", clinic.address).code == 1
+    monkeypatch.setattr("tacit.cli.ledger.Ledger.open", _raising(RuntimeError(f"a bug that quotes {SECRET}")))
+    unexpected = clinic.run("ledger", "verify", clinic.address, "--json")
+    assert unexpected.code == 5
+    assert unexpected.plain["error"]["message"] == "something unexpected failed: RuntimeError."
+
+
+def _raising(error):
+    def fail(*_, **__):
+        raise error
+
+    return fail
+
+
+def test_results_go_to_stdout_and_words_to_stderr(trained):
+    """What is piped is the result alone; `--quiet` leaves no word besides; there is no colour and no prompt."""
+    loud = trained.train("--json")
+    assert loud.plain["model"] == "m.tacit"
+    assert "No ledger was given" in loud.err
+    quiet = trained.train("--seed", "1", "--quiet")
+    assert quiet.err == ""
+    draft = trained.run("schema", "draft", "patients.csv")
+    assert draft.err
+    assert trained.run("schema", "draft", "patients.csv", "--quiet").err == ""
+    for command in (("ledger", "show", trained.address), ("inspect", "m.tacit"), ("--help",), ("nonsense",)):
+        ended = trained.run(*command)
+        assert "\x1b" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_narrow_terminal_cuts_no_word_and_no_command(trained, monkeypatch, width):
+    """Tables fit; hashes fold but lose nothing; a command to be pasted stands on one line."""
+    monkeypatch.setattr(console, "width", width)
+    shown = trained.run("ledger", "show", trained.address).out
+    table = shown.partition("budget")[0]
+    assert max(map(len, table.splitlines())) <= width
+    inspected = trained.run("inspect", "m.tacit").out
+    assert max(map(len, inspected.splitlines())) <= width
+    assert trained.ledger.head in "".join(inspected.split())
+    told = trained.train("--seed", "1").out
+    assert "next       tacit inspect m.tacit\n" in told
+
+
+def test_a_dry_run_does_nothing(clinic):
+    """`--dry-run` says the cost and whether it fits; nothing is charged, nothing is written."""
+    before, head = clinic.names(), clinic.ledger.head
+    plain = clinic.train("--ledger", clinic.address, "--dry-run", "--json").plain
+    assert plain["cost"]["epsilon"] == "1/2"
+    assert plain["affordable"] is True
+    asked = ("query", "patients.csv", "smoker", "--schema", "s.toml", "--tolerance", "0.1", "--dry-run", "--json")
+    plain = clinic.run(*asked, "--ledger", clinic.address).plain
+    assert not plain["charged"]
+    assert plain["tolerance"] <= 0.1
+    assert clinic.names() == before
+    assert clinic.ledger.head == head
+
+
+def test_a_seed_is_refused_wherever_a_ledger_is_given(clinic):
+    """A rehearsal under a ledger would look private; nothing is charged."""
+    head = clinic.ledger.head
+    for command in (
+        ("train", "patients.csv", "--schema", "s.toml", "--epsilon", "0.1"),
+        ("query", "patients.csv", "smoker", "--schema", "s.toml", "--epsilon", "0.1"),
+    ):
+        ended = clinic.run(*command, "--ledger", clinic.address, "--seed", "1")
+        assert ended.code == 2
+        assert "--seed or --ledger" in ended.err
+    assert clinic.ledger.head == head
+    assert "m.tacit" not in clinic.names()
+
+
+BAD_TABLES = {
+    "wrong delimiter": "age;ward;smoker;ill\n" + f"{SECRET};A;yes;true\n" * 10,
+    "missing column": "age,ward,ill\n" + f"{SECRET},A,true\n" * 10,
+    "empty file": "",
+    "not text": b"age,ward,smoker,ill\n\xff\xfe\x00" + SECRET.encode() + b",A,yes,true\n",
+    "names twice": "age,age,ward,smoker,ill\n1,2,A,yes,true\n",
+    "ragged": "age,ward,smoker,ill\n" + f"1,A,yes,true\n{SECRET},A\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_a_table_that_cannot_be_read_is_told_without_its_values(clinic, name):
+    """The file is refused before any charge, and what stands in it is not shown."""
+    content, head = BAD_TABLES[name], clinic.ledger.head
+    (clinic.folder / "patients.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    ended = clinic.train("--ledger", clinic.address)
+    assert ended.code == 2, ended.err
+    assert clinic.ledger.head == head
+    assert "m.tacit" not in clinic.names()
+
+
+@pytest.mark.parametrize("ill", [("true",), ("?",), ("", SECRET)], ids=["one class", "unknown", "strange"])
+def test_a_target_of_one_class_is_answered_like_any_other(clinic, ill):
+    """Whichever labels occur, the same things happen: a model, a charge, the same words."""
+    write_table(clinic.folder / "patients.csv", ill=ill)
+    ended = clinic.train("--ledger", clinic.address, "--json")
+    assert ended.code == 0, ended.out
+    assert ended.plain["classes"] == ["false", "true"]
+    assert str(clinic.ledger.spent) == "epsilon=0.5, delta=0"
+
+
+def test_a_read_only_folder_is_refused_before_any_charge(clinic, monkeypatch):
+    """Nothing can be written there: said at once, and nothing is charged."""
+    head = clinic.ledger.head
+    opening = os.open
+
+    def refusing(path, flags, *more, **others):
+        if ".partial" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return opening(path, flags, *more, **others)
+
+    monkeypatch.setattr(os, "open", refusing)
+    ended = clinic.train("--ledger", clinic.address)
+    assert ended.code == 2
+    assert "permission denied" in ended.err
+    for output in ("no/such/folder/m.tacit", "."):
+        arguments = ("train", "patients.csv", "--schema", "s.toml", "--epsilon", "0.1", "--output", output)
+        assert clinic.run(*arguments, "--ledger", clinic.address, "--report", "r.html").code == 2
+    assert clinic.ledger.head == head
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs the right to")
+def test_a_full_disk_is_noticed_before_any_charge(clinic):
+    """On a file system without room nothing is charged and nothing is left there."""
+    small = clinic.folder / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        head = clinic.ledger.head
+        ended = clinic.train("--ledger", clinic.address, "--report", str(small / "r.html"))
+        assert ended.code == 2
+        assert "no space left" in ended.err
+        assert clinic.ledger.head == head
+        assert list(small.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_disk_that_fills_up_during_the_fit_loses_nothing(clinic, monkeypatch):
+    """What was paid for is saved elsewhere, the message says where, and the exit code is 5."""
+    saving = training.save
+
+    def failing(model, path, **others):
+        if str(path) == "m.tacit":
+            raise FileNotWritten("no space left")
+        saving(model, path, **others)
+
+    monkeypatch.setattr(training, "save", failing)
+    ended = clinic.train("--ledger", clinic.address)
+    assert ended.code == 5
+    place = ended.err.split("m.tacit is at ")[1].split(", and")[0].split(".\n")[0].rstrip(".")
+    assert tacit.load(place.split(";")[0]).release_.entry == clinic.ledger.entries()[-1]
+    assert "m.tacit" not in clinic.names()
+
+
+def test_an_interrupt_says_whether_anything_was_charged(clinic, monkeypatch):
+    """Ctrl-C before the charge and after it: exit code 5, no file, and the right words."""
+    monkeypatch.setattr("tacit.erm.fitting.release", _raising(KeyboardInterrupt()))
+    ended = clinic.train("--ledger", clinic.address)
+    assert (ended.code, "Nothing was charged" in ended.err) == (5, True)
+    assert clinic.ledger.spent == Budget(0)
+    monkeypatch.undo()
+    os.chdir(clinic.folder)
+    monkeypatch.setattr("tacit.erm.perturbations.perturbation.solve", _raising(KeyboardInterrupt()))
+    ended = clinic.train("--ledger", clinic.address)
+    assert (ended.code, "was charged" in ended.err) == (5, True)
+    assert clinic.ledger.spent == Budget(0.5)
+    assert not {"m.tacit", "m.html"} & clinic.names()
+
+
+@pytest.mark.stats
+def test_interrupts_at_random_moments_leave_nothing_half_written(clinic):
+    """A real process is interrupted: every file there is whole, and there is a model only if there was a charge."""
+    random.seed(16)
+    program = "from tacit.cli import main; main()"
+    command = ["train", "patients.csv", "--schema", "s.toml", "--epsilon", "0.01", "--ledger", clinic.address]
+    Ledger.create(f"sqlite:///{clinic.folder}/many.db", name="many", budget=Budget(10))
+    command[-1] = f"sqlite:///{clinic.folder}/many.db"
+    made = 0
+    for number in range(4 * int(os.environ.get("TACIT_STATS_FACTOR", "1"))):
+        output = clinic.folder / f"m{number}.tacit"
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *command, "--output", str(output)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        time.sleep(random.uniform(0.3, 2.5))
+        process.send_signal(signal.SIGINT)
+        words = process.communicate(timeout=120)[1].decode()
+        assert SECRET not in words
+        entries = len(Ledger.open(command[-1]).entries())
+        if output.exists():
+            made += 1
+            assert tacit.load(output).release_.entry.number == entries
+        assert made <= entries
+        assert not [path.name for path in clinic.folder.iterdir() if path.name.endswith(".partial")]
+
+
+def test_a_reader_that_goes_away_is_no_traceback(trained):
+    """`tacit predict ... | head -1` ends without a word of Python's."""
+    program = "from tacit.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "predict", "m.tacit", "patients.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read().decode()
+    process.stderr.close()
+    process.wait(60)
+
+
+def test_the_version_and_the_help(clinic):
+    """`--version` says the version; the help lists every command and every exit code; completion can be installed."""
+    assert clinic.run("--version").out == f"tacit {tacit.__version__}\n"
+    shown = clinic.run("--help").out
+    words = " ".join(shown.split())
+    names = ["train", "predict", "inspect", "query", "explain", "schema", "ledger", "audit", "demo"]
+    assert all(f"\n  {name} " in shown for name in names)
+    assert "--install-completion" in shown
+    assert all(code in words for code in ("0 done", "1 refuted", "2 wrong", "3 refused", "4 cannot", "5 unexpected"))
+
+
+def test_persons_are_protected_where_a_unit_is_named(clinic):
+    """`--unit` counts persons; a ledger for records refuses to pay for persons."""
+    text = SCHEMA + '\n[columns.patient]\nkind = "key"\n'
+    (clinic.folder / "s.toml").write_text(text, "utf-8")
+    lines = (clinic.folder / "patients.csv").read_text("utf-8").splitlines()
+    with_ids = [lines[0] + ",patient"] + [f"{line},{row // 3}" for row, line in enumerate(lines[1:])]
+    (clinic.folder / "patients.csv").write_text("\n".join(with_ids) + "\n", "utf-8")
+    told = clinic.train("--unit", "patient", "--json").plain
+    assert told["unit"] == "person"
+    assert told["n"] == 100
+    assert clinic.train("--unit", "patient", "--ledger", clinic.address).code == 2
+    people = f"sqlite:///{clinic.folder}/people.db"
+    assert clinic.run("ledger", "create", people, "--name", "p", "--epsilon", "1", "--unit", "person").code == 0
+    assert clinic.train("--unit", "patient", "--ledger", people).code == 0
+    assert json.loads(clinic.run("inspect", "m.tacit", "--card", "json").out)["tacit"]["unit"] == "person"

@@ -1,0 +1,231 @@
+"""From a table to a private model, its file, its card, its report and its predictions, by commands alone."""
+
+import csv
+import io
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+import yaml
+from typer.main import get_command
+
+import tacit
+from cli.conftest import SCHEMA
+from tacit import Ledger, Records, Schema
+from tacit.cli.app import app
+
+
+def test_the_way_in_one_breath(clinic):
+    """The commands of the first page, verbatim; in between a person fills in what the draft left open."""
+    (clinic.folder / "patients.csv").rename(clinic.folder / "d.csv")
+    (clinic.folder / "l.db").unlink()
+
+    def say(command, into=None):
+        ended = clinic.run(*shlex.split(command)[1:])
+        assert ended.code == 0, ended.err
+        if into is not None:
+            (clinic.folder / into).write_text(ended.out, "utf-8")
+        return ended
+
+    say("tacit schema draft d.csv", into="s.toml")
+    draft = (clinic.folder / "s.toml").read_text("utf-8")
+    assert "[columns.age]" in draft
+    (clinic.folder / "s.toml").write_text(SCHEMA, "utf-8")
+    say("tacit ledger create sqlite:///l.db --name d --epsilon 1")
+    told = say("tacit train d.csv --schema s.toml --epsilon 0.7 --ledger sqlite:///l.db --output m.tacit --json").plain
+    assert told["charged"]
+    assert told["left"]["words"] == "epsilon=0.3, delta=0"
+    shown = say("tacit inspect m.tacit").out
+    assert "epsilon=0.7" in shown
+    predicted = say("tacit predict m.tacit d.csv").out.splitlines()
+    assert len(predicted) == 301
+    assert Ledger.open("sqlite:///l.db").head == tacit.load("m.tacit").card_.tacit["entry"]["hash"]
+
+
+def test_a_filled_in_draft_is_a_schema(clinic):
+    """What `schema draft` prints becomes a schema by filling in what it leaves open, and `schema check` says so."""
+    draft = clinic.run("schema", "draft", "patients.csv")
+    assert draft.code == 0
+    unfilled = clinic.folder / "draft.toml"
+    unfilled.write_text(draft.out, "utf-8")
+    refused = clinic.run("schema", "check", unfilled)
+    assert refused.code == 2
+    assert "age" in refused.err
+    checked = clinic.run("schema", "check", "s.toml", "--data", "patients.csv", "--json").plain
+    assert checked == {
+        "columns": {
+            "age": "a number from 0 to 120",
+            "ward": "one of A, B",
+            "smoker": "one of no, yes",
+            "ill": "one of false, true",
+        },
+        "target": "ill",
+        "classes": ["false", "true"],
+        "n": 300,
+    }
+
+
+def test_train_tells_the_same_as_the_library(trained):
+    """Model, card, report and ledger agree; keys of the JSON are stable."""
+    model = tacit.load("m.tacit")
+    assert model.release_.entry == trained.ledger.entries()[-1]
+    again = trained.train("--seed", "1", "--json").plain
+    assert list(again) == [
+        "kind", "guarantee", "private", "unit", "cost", "charged", "entry", "left", "n", "features", "classes", "open",
+        "model", "report",
+    ]  # fmt: skip
+    assert not again["private"]
+    assert not again["charged"]
+    page = (trained.folder / "m.html").read_text("utf-8")
+    assert "NOT private" in page
+
+
+def test_predict_gives_what_the_model_predicts(trained, tmp_path):
+    """One line a record, in the table's order, with or without the target; probabilities; a file; JSON."""
+    model, schema = tacit.load("m.tacit"), Schema.load("s.toml")
+    expected = model.predict(Records("patients.csv", schema))
+    lines = list(csv.reader(io.StringIO(trained.run("predict", "m.tacit", "patients.csv").out)))
+    assert lines[0] == ["prediction"]
+    assert [line[0] for line in lines[1:]] == expected.tolist()
+    with open("patients.csv", newline="") as file:
+        cut = [[row[2], row[0], row[1]] for row in csv.reader(file)]
+    with open("fewer.csv", "w", newline="") as file:
+        csv.writer(file).writerows(cut)
+    plain = trained.run("predict", "m.tacit", "fewer.csv", "--probabilities", "--json").plain
+    assert plain["prediction"] == expected.tolist()
+    chances = model.predict_proba(Records("patients.csv", schema))
+    assert np.array_equal(plain["probability of true"], chances[:, 1])
+    written = trained.run("predict", "m.tacit", "fewer.csv", "--output", "p.csv", "--json").plain
+    assert written == {"n": 300, "output": "p.csv"}
+    assert (tmp_path / "p.csv").read_text().splitlines()[1:] == expected.tolist()
+
+
+def test_inspect_shows_the_card_in_every_form(trained):
+    """Prose, JSON, and the card as YAML, as JSON, or the registry's record alone."""
+    card = tacit.load("m.tacit").card_
+    assert trained.run("inspect", "m.tacit", "--json").plain["card"] == card.plain()
+    assert yaml.safe_load(trained.run("inspect", "m.tacit", "--card", "yaml").out) == card.plain()
+    assert json.loads(trained.run("inspect", "m.tacit", "--card", "json").out) == card.plain()
+    assert yaml.safe_load(trained.run("inspect", "m.tacit", "--record").out) == card.record
+    assert "PrivateLogisticRegression" in trained.run("inspect", "m.tacit").out
+
+
+def test_what_people_answer_gets_into_the_card(clinic):
+    """`--about` closes the card's questions, `--card` writes it; a wrong answer is refused before any charge."""
+    (clinic.folder / "about.toml").write_text('author = "A. Person"\nexplored = "nothing"\n', "utf-8")
+    done = clinic.train("--ledger", clinic.address, "--about", "about.toml", "--card", "card.yaml", "--json").plain
+    card = yaml.safe_load((clinic.folder / "card.yaml").read_text("utf-8"))
+    assert card["record"]["registry_author"] == "A. Person"
+    assert "registry_author" not in done["open"]
+    head = clinic.ledger.head
+    (clinic.folder / "about.toml").write_text('colour = "red"\n', "utf-8")
+    assert clinic.train("--ledger", clinic.address, "--about", "about.toml").code == 2
+    assert clinic.ledger.head == head
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [
+        ("age > 60", None),
+        ("smoker", 0.5),
+        ("not smoker", 0.5),
+        ("ward in ['A'] or ward == 'B'", 2 / 3),
+        ("ward not in ['A', 'B']", 1 / 3),
+        ("20 <= column('age') < 55 and True", None),
+        ("age / 120", None),
+        ("1 - (-age + 60) * 2", None),
+    ],
+)
+def test_questions_are_answered_for_a_charge(clinic, question, share):
+    """A rehearsal at a huge epsilon gives the truth; a private answer is charged to the ledger once."""
+    truth = clinic.run(
+        "query", "patients.csv", question, "--schema", "s.toml", "--epsilon", "1000", "--seed", "1", "--json"
+    )
+    assert truth.code == 0, truth.out
+    if share is not None:
+        assert abs(truth.plain["value"] - share) < 0.02
+    asked = ("query", "patients.csv", question, "--schema", "s.toml", "--epsilon", "0.25", "--ledger", clinic.address)
+    answer = clinic.run(*asked, "--json").plain
+    assert answer["cost"]["epsilon"] == "1/4"
+    assert str(clinic.ledger.spent) == "epsilon=0.25, delta=0"
+    assert abs(answer["value"] - truth.plain["value"]) < 40 * answer["tolerance"]
+
+
+HOSTILE = [
+    "__import__('os').system('x')", "age.real", "(lambda: 1)()", "[age for age in age]", "age if age else 1", "f'{age}'",
+    "age ** 100", "age > ward", "nosuch > 1", "age is None", "ward in age", "", "age >", "x" * 20_000, "(" * 5000,
+    "age > 1e999", "age > None", "open('x')", "age and 3", "1", "age := 1", "column(age)", "not " * 3000 + "a",
+    "age @ 2", "age // 2", "age < ...", "b'x' == ward", "age == 1j", "age[0]", "*age", "\x00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("question", HOSTILE, ids=range(len(HOSTILE)))
+def test_nothing_but_questions_is_a_question(clinic, question):
+    """Code, other columns, nonsense and what is too long or deep is wrong usage; nothing runs, nothing is charged."""
+    head = clinic.ledger.head
+    ended = clinic.run(
+        "query", "patients.csv", question, "--schema", "s.toml", "--epsilon", "0.1", "--ledger", clinic.address
+    )
+    assert ended.code == 2, (ended.out, ended.err)
+    assert clinic.ledger.head == head
+
+
+def _commands(command, path=()):
+    if hasattr(command, "commands"):
+        for name, inner in command.commands.items():
+            yield from _commands(inner, (*path, name))
+    else:
+        yield path
+
+
+COMMANDS = [path for path in _commands(get_command(app)) if path != ("demo",)]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_the_example_in_every_help_runs(trained, path):
+    """Each `--help` ends with an example; run as it stands beside a table, its schema and an account, it works."""
+    shown = trained.run(*path, "--help").out
+    examples = re.findall(r"^ *(tacit .*)$", shown.partition("Example:")[2], re.MULTILINE)
+    assert examples
+    if "--witness" in shown:
+        trained.run("ledger", "witness", "sqlite:///l.db", "--output", "w.json")
+    for line in examples:
+        assert shlex.split(line)[1 : 1 + len(path)] == list(path)
+        ended = trained.run(*shlex.split(line)[1:])
+        assert ended.code == 0, (line, ended.err)
+
+
+def test_explain_says_and_draws(clinic):
+    """Words, JSON with the numbers, a picture under the name given; the game needs a terminal."""
+    plain = clinic.run("explain", "1", "--json").plain
+    assert plain["best_guess"] == pytest.approx(np.e / (1 + np.e))
+    assert "73.1 times" in clinic.run("explain", "1").out
+    assert clinic.run("explain", "1", "--delta", "1e-6", "--output", "e.svg").code == 0
+    assert (clinic.folder / "e.svg").read_text("utf-8").lstrip().startswith("<?xml")
+    assert clinic.run("explain", "1", "--play").code == 2
+    assert clinic.run("explain", "-1").code == 2
+
+
+def test_accounts_are_listed_divided_and_witnessed(clinic):
+    """`list`, `partition` and `witness` do what the library does; a history that was cut is refuted with 1."""
+    Ledger.create(clinic.address, name="other", budget=tacit.Budget(2, 1e-6), unit="person")
+    listed = clinic.run("ledger", "list", clinic.address, "--json").plain["accounts"]
+    assert [(each["name"], each["unit"], each["left"]["epsilon"]) for each in listed] == [
+        ("clinic", "record", "1"),
+        ("other", "person", "2"),
+    ]
+    arguments = "--name", "clinic", "--title", "site", "--part", "n", "--part", "s"
+    divided = clinic.run("ledger", "partition", clinic.address, *arguments, "--json").plain
+    assert divided["left"].keys() == {"n", "s"}
+    assert clinic.run("ledger", "witness", clinic.address, "--name", "clinic", "--output", "w.json").code == 0
+    assert clinic.run("ledger", "verify", clinic.address, "--witness", "w.json").code == 0
+    shorter = clinic.folder / "fresh.db"
+    Ledger.create(f"sqlite:///{shorter}", name="clinic", budget=tacit.Budget(1))
+    refuted = clinic.run("ledger", "verify", f"sqlite:///{shorter}", "--witness", "w.json", "--json")
+    assert refuted.code == refuted.plain["error"]["exit_code"] == 1
+    (clinic.folder / "w.json").write_text("[" * 100_000)
+    assert clinic.run("ledger", "verify", clinic.address, "--witness", "w.json").code == 2
+    card = yaml.safe_load(clinic.run("ledger", "show", clinic.address, "--name", "clinic", "--card").out)
+    assert card["record"]["deployment"]["model"]["release_type"] == "Continual"
