@@ -154,9 +154,9 @@ def test_questions_are_answered_for_a_charge(clinic, question, share):
 
 
 HOSTILE = [
-    "__import__('os').system('x')", "age.real", "(lambda: 1)()", "[age for age in age]", "age if age else 1", "f'{age}'",
+    "__import__('os').system('x')", "age.real", "(lambda: 1)()", "[age for age in age]", "age if age else 1",
     "age ** 100", "age > ward", "nosuch > 1", "age is None", "ward in age", "", "age >", "x" * 20_000, "(" * 5000,
-    "age > 1e999", "age > None", "open('x')", "age and 3", "1", "age := 1", "column(age)", "not " * 3000 + "a",
+    "age > 1e999", "age > None", "open('x')", "age and 3", "1", "age := 1", "column(age)", "not " * 3000,
     "age @ 2", "age // 2", "age < ...", "b'x' == ward", "age == 1j", "age[0]", "*age", "\x00",
 ]  # fmt: skip
 
