@@ -91,7 +91,7 @@ class Ledger:
         """Return the names of all accounts at an address."""
         store = Store.at(address)
         with store.reading() as connection:
-            return _names(connection, store)
+            return store.names(connection)
 
     @classmethod
     def open(cls, address: str | os.PathLike[str], *, name: str | None = None, head: str | None = None) -> "Ledger":
@@ -101,7 +101,7 @@ class Ledger:
         """
         store = Store.at(address)
         with store.reading() as connection:
-            names = _names(connection, store)
+            names = store.names(connection)
             if name is None and len(names) == 1:
                 (name,) = names
             if name is None or name not in names:
@@ -406,10 +406,3 @@ class Ledger:
         part = "".join(f", {name}={part!r}" for name, part in self.path)
         whom = f", unit={self.unit!r}" if self.unit != "record" else ""
         return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant}{whom})"
-
-
-def _names(connection: sa.Connection, store: Store) -> list[str]:
-    names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
-    if not all(isinstance(known, str) for known in names):
-        raise LedgerCorrupt(f"{store} has an account without a name. Restore it from a backup.")
-    return names

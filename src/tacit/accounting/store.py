@@ -150,6 +150,13 @@ class Store:
             raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
         return present
 
+    def names(self, connection: sa.Connection) -> list[str]:
+        """Return the names of all accounts, sorted."""
+        names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
+        if not all(isinstance(known, str) for known in names):
+            raise LedgerCorrupt(f"{self} has an account without a name. Restore it from a backup.")
+        return names
+
     @contextmanager
     def writing(self, account: str | None = None) -> Iterator[sa.Connection]:
         """Open a transaction with the only right to write (to one account); commit durably or change nothing."""
