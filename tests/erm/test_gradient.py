@@ -20,6 +20,7 @@ from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
 from tacit.erm.perturbations.defaults import default_alpha, default_kind, perturbation_for
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
+from tacit.erm.perturbations.second_moment import SecondMoment
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
@@ -127,22 +128,24 @@ def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.5), Softmax(3)])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize(("epsilon", "bent"), [(0.1, False), (1.0, False), (8.0, False), (1.0, True)])
 def test_all_steps_together_lose_what_one_gaussian_release_loses(
-    loss: Loss, epsilon: float, monkeypatch: pytest.MonkeyPatch
+    loss: Loss, epsilon: float, bent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Squared shifts, recomputed from the noise really drawn at each public point, add up to at most the budget's."""
     drawn: list[float] = []
     points: list[float] = []
     gaussian, law, noisy = noise.gaussian, Multipliers.law, GradientPerturbation._noisy
 
+    grids: list[float] = []
+
     def noted_law(self: Multipliers, sensitivity: float, dimension: int) -> tuple[float, float]:
         grid, units = law(self, sensitivity, dimension)
-        drawn.append(grid)
+        grids.append(grid)
         return grid, units
 
     def noted_gaussian(source: noise.Source, units: float, size: int) -> noise.Integers:
-        drawn[-1] *= units
+        drawn.append(grids[-1] * units)
         return gaussian(source, units, size)
 
     def noted_point(self: GradientPerturbation, gradient: Array, point: Array, source: noise.Source) -> Array:
@@ -153,14 +156,21 @@ def test_all_steps_together_lose_what_one_gaussian_release_loses(
     monkeypatch.setattr(noise, "gaussian", noted_gaussian)
     monkeypatch.setattr(GradientPerturbation, "_noisy", noted_point)
     budget = Budget(epsilon, 1e-6)
-    rows = Rows.clipped(np.random.default_rng(0).normal(size=(40, 3)), 1.0)
+    count = 12_000 if bent else 40
+    rows = Rows.clipped(np.random.default_rng(0).normal(size=(count, 3)), 1.0)
     setting = Setting.of(rows, loss)
-    mechanism = GradientPerturbation(budget, setting, default_alpha("gradient", budget, setting))
-    targets = np.resize([1.0, -1.0], 40) if loss.outputs == 1 else np.resize([0, 1, 2], 40)
+    alpha = 1e-4 / count if bent else default_alpha("gradient", budget, setting)
+    mechanism = GradientPerturbation(budget, setting, alpha)
+    assert (mechanism.moment is not None) == bent
+    if bent:
+        # The steps themselves are of no interest here.
+        monkeypatch.setattr(Objective, "gradients", lambda self, *_: np.full(setting.shape, 0.01))
+    targets = np.resize([1.0, -1.0], count) if loss.outputs == 1 else np.resize([0, 1, 2], count)
     mechanism.randomise(Objective(rows, targets, loss, mechanism.alpha), SystemEntropy())
-    assert len(drawn) == len(points) == mechanism.steps >= 3
+    assert len(drawn) == len(points) + bent == mechanism.steps + bent >= 3
     sizes = [loss.gradient_diameter(size, 1.0) if isinstance(loss, Logistic) else 2.0 for size in points]
-    total = math.sqrt(sum((size / 40 / sigma) ** 2 for size, sigma in zip(sizes, drawn, strict=True)))
+    sizes = [math.sqrt(2)] * bent + sizes
+    total = math.sqrt(sum((size / count / sigma) ** 2 for size, sigma in zip(sizes, drawn, strict=True)))
     assert gaussian_delta(epsilon, total) <= 1e-6
     assert gaussian_delta(epsilon, total * 1.01) > 1e-6
     assert mechanism.event == GaussianDpEvent(mechanism.multipliers.promised)
@@ -254,6 +264,49 @@ def test_the_perturbation_left_to_auto_depends_on_the_budget_and_the_loss_alone(
     assert isinstance(perturbation_for("auto", Budget(1.0), corner, "auto"), OutputPerturbation)
     assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), corner, "auto"), OutputPerturbation)
     assert default_kind(Budget(1.0), setting) == "objective"
+
+
+def test_no_replacement_moves_the_second_moment_by_more_than_root_two() -> None:
+    """Opposite and orthogonal records, long and short, on top of others: the computed mean stays within the bound."""
+    generator = np.random.default_rng(0)
+    data = generator.normal(size=(5000, 4))
+    reached = 0.0
+    for first, second in itertools.product([*np.eye(4), np.full(4, 0.3), np.full(4, 1e9)], [*-np.eye(4), np.zeros(4)]):
+        moments = []
+        for record in (first, second):
+            data[0] = record
+            rows = Rows.clipped(data, 2.0, constant=0.5)
+            moment = SecondMoment(Setting.of(rows, Softmax(3)), Multipliers(1e-9, 1e-9))
+            with Objective(rows, np.zeros(5000, int), Softmax(3), 1.0).threads() as workers:
+                moments.append(moment.randomise(rows, workers, Rehearsal(0)))
+        moved = float(np.linalg.norm(moments[0] - moments[1]))
+        assert moved <= moment.sensitivity
+        reached = max(reached, moved / moment.sensitivity)
+    assert reached > 0.15
+    for size in (1.0, 2.0):
+        one, other = np.outer(*[size * np.eye(2)[0]] * 2), np.outer(*[size * np.eye(2)[1]] * 2)
+        assert np.linalg.norm(one - other) == pytest.approx(math.sqrt(2) * size**2)
+
+
+def test_the_number_of_steps_does_not_grow_with_the_number_of_records() -> None:
+    """At the default ridge a hundred times as many records take no more steps, and any more cost no more."""
+    budget = Budget(1.0, 1e-6)
+    settings = [Setting(count, 50, 1.0, Softmax(5)) for count in (10**6, 10**8, 10**10)]
+    steps = [GradientPerturbation(budget, s, default_alpha("gradient", budget, s)).steps for s in settings]
+    assert steps[0] <= 50
+    assert max(steps) - min(steps) <= 1
+
+
+def test_bent_steps_find_the_direction_that_plain_ones_take_long_for() -> None:
+    """Records that speak at a hundredth of their length in one direction are fitted along it nonetheless."""
+    generator = np.random.default_rng(0)
+    data = np.repeat(generator.normal(size=(50, 3)), 2000, axis=0) * [1.0, 1.0, 0.05]
+    rows = Rows.clipped(data, 3.0)
+    objective = Objective(rows, np.where(data[:, 2] > 0, 1.0, -1.0), Logistic(), 1e-6)
+    mechanism = GradientPerturbation(Budget(50.0, 1e-2), Setting.of(rows, Logistic()), 1e-6)
+    assert mechanism.moment is not None
+    released = mechanism.randomise(objective, Rehearsal(0))
+    assert np.mean((data @ released > 0) == (data[:, 2] > 0)) > 0.97
 
 
 def test_the_descent_finds_the_minimiser_when_noise_is_negligible() -> None:
