@@ -22,8 +22,8 @@ from tacit.accounting.unit import NEIGHBOURS, Unit, checked_unit
 from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
 
-# Entries that are read in one transaction: some milliseconds' worth.
-_PIECE = 5000
+# Entries that are read in one transaction: some ten milliseconds' worth.
+_PIECE = 10_000
 
 Row = tuple[str, str]
 
