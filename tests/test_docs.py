@@ -71,6 +71,17 @@ def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatc
     assert "free text" not in said
 
 
+def test_the_page_on_persons_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """Patients are counted and promised for, not their stays."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "persons.md", "python"):
+            exec(block, names)
+    assert "6000 patients" in printed.getvalue()
+    assert printed.getvalue().count("replace-one person neighbours") == 2
+
+
 def test_the_page_on_kernels_runs_and_its_table_is_what_the_command_prints(tmp_path, monkeypatch):
     """Its Python runs in one go on the records that come along."""
     monkeypatch.chdir(tmp_path)

@@ -8,6 +8,10 @@ Columns are read cell by cell, by rules that look at no other record and that no
 clipped to its declared range, and whatever is none (missing, NaN, a word) counts as the middle of it; a flag that is
 not true counts as false; a value is counted at the one level that it equals, or nowhere. Only the stored
 type, the shape and the length of a column can be refused.
+
+With `groups`, the id of the person whose each row is, what is protected is a person with all their rows: a person's
+answer is the mean over their rows, so that sums and counts are of persons, n is how many of them there are, and every
+sensitivity stays what it is for one row each (docs/persons.md).
 """
 
 import math
@@ -18,10 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import Unit
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, whole_number
 from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
+from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Gaussian, Laplace
 from tacit.releases import Release, release
@@ -35,6 +41,7 @@ def count(
     epsilon: float,
     delta: float = 0.0,
     ledger: Ledger | None = None,
+    groups: Any = None,
     label: str = "count",
     random_state: object = None,
 ) -> Release[float]:
@@ -44,9 +51,13 @@ def count(
     Assumes: flag i depends on record i alone; replace-one neighbours; n is public.
     Reference: the introductory lecture's noisy sum; sensitivity 1.
     """
-    marked, known = int(truths_of(flags).sum()), ("the question",)
+    truths, known = truths_of(flags), ("the question",)
+    persons = _persons(groups, len(truths))
+    marked = int(truths.sum()) if persons is None else _sum_of_shares(truths.astype(np.float64), 0.0, 1.0, persons)
     mechanism = _additive(Budget(epsilon, delta))
-    return release(mechanism, marked, ledger=ledger, label=label, random_state=random_state, public=known).map(float)
+    return release(
+        mechanism, marked, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
+    ).map(float)
 
 
 def sum(
@@ -57,6 +68,7 @@ def sum(
     epsilon: float,
     delta: float = 0.0,
     ledger: Ledger | None = None,
+    groups: Any = None,
     label: str = "sum",
     random_state: object = None,
 ) -> Release[float]:
@@ -67,11 +79,14 @@ def sum(
     Reference: the introductory lecture's noisy sum; sensitivity high - low.
     """
     column, low, high = _clipped(values, low, high)
-    share = _sum_of_shares(column, low, high)
+    persons = _persons(groups, column.size)
+    share, size = _sum_of_shares(column, low, high, persons), column.size if persons is None else persons.n
     mechanism = _additive(Budget(epsilon, delta))
     known = (f"low={low:g}", f"high={high:g}")
-    noisy = release(mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known)
-    return noisy.map(lambda answer: low * column.size + (high - low) * float(answer))
+    noisy = release(
+        mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
+    )
+    return noisy.map(lambda answer: low * size + (high - low) * float(answer))
 
 
 def mean(
@@ -82,6 +97,7 @@ def mean(
     epsilon: float,
     delta: float = 0.0,
     ledger: Ledger | None = None,
+    groups: Any = None,
     label: str = "mean",
     random_state: object = None,
 ) -> Release[float]:
@@ -94,10 +110,19 @@ def mean(
     column = numbers_of(values)
     if column.size == 0:
         raise InvalidParameter("a mean needs at least one record, got none.")
+    persons = _persons(groups, column.size)
     noisy = sum(
-        column, low=low, high=high, epsilon=epsilon, delta=delta, ledger=ledger, label=label, random_state=random_state
+        column,
+        low=low,
+        high=high,
+        epsilon=epsilon,
+        delta=delta,
+        ledger=ledger,
+        groups=None if persons is None else persons.owners,
+        label=label,
+        random_state=random_state,
     )
-    return noisy.map(lambda total: total / column.size)
+    return noisy.map(lambda total: total / (column.size if persons is None else persons.n))
 
 
 def mean_error(
@@ -115,6 +140,7 @@ def histogram(
     epsilon: float,
     delta: float = 0.0,
     ledger: Ledger | None = None,
+    groups: Any = None,
     label: str = "histogram",
     random_state: object = None,
 ) -> Release[NDArray[np.float64]]:
@@ -131,10 +157,17 @@ def histogram(
         raise InvalidParameter("levels must be a list: their order is that of the counts, and a set has none.")
     size = len(levels)
     found = places(column_of(values), levels)
-    counts = np.bincount(found[found >= 0], minlength=size)
+    persons = _persons(groups, len(found))
+    counts: NDArray[Any] = np.bincount(found[found >= 0], minlength=size)
+    if persons is not None:
+        steps = _steps(persons.n)
+        parts = persons.parts(int(steps))[found >= 0].astype(np.float64)
+        counts = np.bincount(found[found >= 0], weights=parts, minlength=size) / steps
     mechanism = _additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size,))
     known = (f"the {size} levels",)
-    noisy = release(mechanism, counts, ledger=ledger, label=label, random_state=random_state, public=known)
+    noisy = release(
+        mechanism, counts, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
+    )
     return noisy.map(lambda answer: np.asarray(answer, dtype=np.float64))
 
 
@@ -147,6 +180,7 @@ def quantile(
     epsilon: float,
     candidates: int = 1000,
     ledger: Ledger | None = None,
+    groups: Any = None,
     label: str = "quantile",
     random_state: object = None,
 ) -> Release[float]:
@@ -161,11 +195,18 @@ def quantile(
     column, low, high = _clipped(values, low, high)
     mechanism = Exponential.for_budget(Budget(epsilon), candidates=candidates)
     places = np.linspace(low, high, mechanism.candidates)
-    ranks = np.searchsorted(np.sort(column), places, side="right")
-    # A rank less a multiple of 1/256 has no rounding that could add to the sensitivity.
-    scores = -np.abs(ranks - round(share * column.size * 256) / 256)
+    persons = _persons(groups, column.size)
+    size, ranks = column.size, np.searchsorted(np.sort(column), places, side="right").astype(np.float64)
+    if persons is not None:
+        size, steps, order = persons.n, _steps(persons.n), np.argsort(column, kind="stable")
+        below = np.concatenate([[0], np.cumsum(persons.parts(int(steps))[order])])
+        ranks = below[ranks.astype(np.intp)] / steps
+    # A rank, whole steps of a power of two, less a multiple of 1/256 has no rounding that could add to the sensitivity.
+    scores = -np.abs(ranks - round(share * size * 256) / 256)
     known = (f"low={low:g}", f"high={high:g}", f"{mechanism.candidates} candidates")
-    chosen = release(mechanism, scores, ledger=ledger, label=label, random_state=random_state, public=known)
+    chosen = release(
+        mechanism, scores, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
+    )
     return chosen.map(lambda index: float(places[index]))
 
 
@@ -178,6 +219,7 @@ def bounds(
     coverage: float = 0.99,
     candidates: int = 1000,
     ledger: Ledger | None = None,
+    groups: Any = None,
     label: str = "bounds",
     random_state: object = None,
 ) -> tuple[Release[float], Release[float]]:
@@ -200,6 +242,7 @@ def bounds(
             epsilon=half,
             candidates=candidates,
             ledger=ledger,
+            groups=groups,
             label=f"{label}: {side}",
             random_state=random_state,
         )
@@ -228,9 +271,29 @@ def _range(low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-def _sum_of_shares(column: NDArray[np.float64], low: float, high: float) -> float:
-    """Add up where each value lies between low (0) and high (1), in whole steps so that no bit is lost."""
-    steps = 2.0 ** min(30, 52 - column.size.bit_length())
+def _persons(groups: Any, rows: int) -> Persons | None:
+    """Return whose the rows are; None where each is by itself."""
+    persons = Persons.given(groups)
+    if persons is not None and len(persons.owners) != rows:
+        raise InvalidParameter("groups must have one id for each row.")
+    return persons
+
+
+def _unit(persons: Persons | None) -> Unit:
+    return "record" if persons is None else "person"
+
+
+def _steps(units: int) -> float:
+    """Return into how many steps a unit is cut: their sums are exact in doubles."""
+    return 2.0 ** min(30, 52 - units.bit_length())
+
+
+def _sum_of_shares(column: NDArray[np.float64], low: float, high: float, persons: Persons | None = None) -> float:
+    """Add up where each value, or each person's mean, lies between low (0) and high (1), in whole steps.
+
+    No bit is lost but that a person's mean is rounded down to a step: by that person's rows alone.
+    """
+    steps = _steps(column.size if persons is None else persons.n)
     with np.errstate(all="ignore"):
         shares = np.clip(np.rint((column - low) / (high - low) * steps), 0, steps)
-    return float(shares.sum()) / steps
+    return float((shares if persons is None else persons.means(shares.astype(np.int64))).sum()) / steps

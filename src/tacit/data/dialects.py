@@ -217,7 +217,7 @@ class DuckDB(Dialect):
         if stored.kind == "whole":
             return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
         digest = f"md5(nullif(trim(CAST({cell} AS VARCHAR), {_BLANKS}), ''))"
-        return f"coalesce(CAST('0x' || substr({digest}, 1, 7) AS BIGINT), {MISSING_KEY})"
+        return f"coalesce(CAST('0x' || substr({digest}, 1, 8) AS BIGINT) % {KEYS}, {MISSING_KEY})"
 
 
 @final
@@ -280,7 +280,7 @@ class PostgreSQL(Dialect):
         if stored.kind == "whole":
             return f"coalesce((({cell} % {KEYS})::bigint + {KEYS}) % {KEYS}, {MISSING_KEY})"
         digest = f"md5(convert_to(nullif({self.stripped(cell)}, ''), 'UTF8'))"
-        return f"coalesce(('x' || substr({digest}, 1, 7))::bit(28)::bigint, {MISSING_KEY})"
+        return f"coalesce(('x' || substr({digest}, 1, 8))::bit(32)::bigint % {KEYS}, {MISSING_KEY})"
 
     def count(self, condition: str) -> str:
         """Count by a filter, so that no number is made."""
@@ -339,7 +339,7 @@ class Spark(Dialect):
         if stored.kind == "whole":
             return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
         digest = f"md5(nullif({self.stripped(cell)}, X''))"
-        return f"coalesce(CAST(conv(substr({digest}, 1, 7), 16, 10) AS BIGINT), {MISSING_KEY})"
+        return f"coalesce(CAST(conv(substr({digest}, 1, 8), 16, 10) AS BIGINT) % {KEYS}, {MISSING_KEY})"
 
 
 _BLANKS = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)

@@ -8,7 +8,9 @@ from typing import Self, final
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data.values import MISSING_KEY
+from tacit.data.cells import column_of
+from tacit.data.values import MISSING_KEY, keys
+from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
 
@@ -29,6 +31,16 @@ class Persons:
     n: int
 
     @classmethod
+    def given(cls, groups: object) -> Self | None:
+        """Read a column of ids cell by cell, as keys; None for none."""
+        if groups is None:
+            return None
+        listed = hasattr(groups, "__len__") or hasattr(groups, "__array__")
+        if getattr(groups, "ndim", 1) != 1 or isinstance(groups, str | bytes) or not listed:
+            raise InvalidParameter("groups must be one column: the id of a person for each row.")
+        return cls.of(keys(column_of(groups)))
+
+    @classmethod
     def of(cls, ids: npt.NDArray[np.int64]) -> Self:
         """Number the persons whose ids these are, as `tacit.data.values.keys` reads them."""
         missing = ids == MISSING_KEY
@@ -41,10 +53,24 @@ class Persons:
     @cached_property
     def weights(self) -> Floats:
         """1/k for every row of a person with k rows, rounded down: k times 1/k as a double may exceed 1."""
-        rows = np.bincount(self.owners, minlength=self.n)
-        counts, places = np.unique(rows, return_inverse=True)
+        counts, places = np.unique(self.rows, return_inverse=True)
         shares = np.array([_share(int(count)) for count in counts])
         return np.asarray(shares[places][self.owners])
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """How many rows each person has: private."""
+        return np.bincount(self.owners, minlength=self.n)
+
+    def means(self, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return how many of so many steps each row has: as many as others of its person, together no more than all."""
+        sums = np.zeros(self.n, dtype=np.int64)
+        np.add.at(sums, self.owners, steps)
+        return np.asarray(sums // np.maximum(self.rows, 1))
+
+    def parts(self, steps: int) -> npt.NDArray[np.int64]:
+        """Return how many of so many steps each row has: all of a person's have as many, together no more than all."""
+        return np.asarray((steps // np.maximum(self.rows, 1))[self.owners])
 
 
 def _share(rows: int) -> float:

@@ -232,7 +232,7 @@ def _key(value: object) -> int:
     value = _plain(value)
     if isinstance(value, str):
         bare = value.strip(BLANKS).encode("utf-8", "replace")
-        return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:7], 16) if bare else MISSING_KEY
+        return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:8], 16) % KEYS if bare else MISSING_KEY
     if isinstance(value, int):
         return value % KEYS
     if isinstance(value, float | Decimal | Fraction):

@@ -17,7 +17,7 @@ from tacit.data.cells import column_of
 from tacit.data.labels import places
 from tacit.data.persons import Persons
 from tacit.data.shares import Shares
-from tacit.data.values import keys, numbers
+from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -39,7 +39,7 @@ class Weighing:
     def of(cls, sample_weight: object, largest_weight: object, groups: object) -> Self:
         """Read what was given to `fit`: weights over the declared largest one, clipped; ids as keys."""
         weights = None if sample_weight is None else _weights(sample_weight, largest_weight)
-        return cls(weights, None if groups is None else Persons.of(keys(_column("groups", groups))))
+        return cls(weights, Persons.given(groups))
 
     def of_persons(self, persons: Persons | None) -> Self:
         """Return the same weights for rows of these persons."""
@@ -101,15 +101,8 @@ def _weights(sample_weight: object, largest_weight: object) -> Floats:
     largest = finite_number("largest_weight", largest_weight)
     if not 1e-100 < largest < 1e100:
         raise InvalidParameter(f"largest_weight must lie between 1e-100 and 1e100, got {largest_weight!r}.")
-    found = numbers(_column("sample_weight", sample_weight))
+    listed = hasattr(sample_weight, "__len__") or hasattr(sample_weight, "__array__")
+    if getattr(sample_weight, "ndim", 1) != 1 or isinstance(sample_weight, str | bytes) or not listed:
+        raise InvalidParameter("Sample weights must be 1D array: one column with a number for each row.")
+    found = numbers(column_of(sample_weight))
     return np.clip(np.where(np.isnan(found), 0.0, found / largest), 0.0, 1.0)
-
-
-def _column(name: str, values: object) -> NDArray[Any]:
-    """Return the cells of a column; refuse what has another shape."""
-    listed = hasattr(values, "__len__") or hasattr(values, "__array__")
-    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes) or not listed:
-        raise InvalidParameter(
-            f"{name} must be one column with an entry for each row. Sample weights must be 1D array."
-        )
-    return column_of(values)
