@@ -15,7 +15,8 @@
         ├── LedgerCorrupt                       damaged, tampered with or shortened
         └── LedgerBusy                          another process held the lock for too long
 
-and of its one warning, `PrivacyWarning` (a UserWarning): allowed, but not private.
+and of its warnings, `PrivacyWarning` (a UserWarning): allowed, but not private; and `OddTerms`, one of those: a fit
+that is hopeless or odd by public facts alone.
 
 Messages have one shape: what is wrong, what was wanted, what was got, what to do. A message raised
 after records were touched quotes no record.
@@ -28,6 +29,10 @@ class TacitError(Exception):
 
 class PrivacyWarning(UserWarning):
     """What was asked for is given, and is not private: decide whether the rows are public."""
+
+
+class OddTerms(PrivacyWarning):
+    """By public facts alone, a fit is hopeless or promises less than it seems; it is done none the less."""
 
 
 class InvalidParameter(TacitError, ValueError):

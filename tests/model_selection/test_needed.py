@@ -63,8 +63,8 @@ def test_what_makes_no_sense_is_refused(estimator, data, changes):
 
 
 def test_the_rule_of_thumb_is_for_public_quantities():
-    """With 569 records of 30 columns nothing is to be expected below epsilon 3; a delta and more records help."""
-    assert 2.5 < sensible_epsilon(569, 30) < 4
+    """With 569 records of 30 columns little is to be expected below epsilon 1; a delta and more records help."""
+    assert 0.8 < sensible_epsilon(569, 30) < 1.2
     assert sensible_epsilon(569, 30, delta=1e-4) < sensible_epsilon(569, 30)
     assert sensible_epsilon(56_900, 30) == sensible_epsilon(569, 30) / 100
     for wrong in ({"n": 0}, {"columns": 0}, {"delta": 1}):

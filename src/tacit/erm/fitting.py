@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data.bounded import BoundedRows
+from tacit.data.bounded import BoundedRows, stated_norm
 from tacit.data.records import Records
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.coding import default_curves
@@ -25,6 +25,7 @@ from tacit.erm.summary import summary_of
 from tacit.errors import InvalidParameter
 from tacit.estimators.effects import Effects, effects_of
 from tacit.estimators.encoded import rows_of
+from tacit.estimators.odd_terms import warn_of_noise, warn_of_norm
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
@@ -85,6 +86,7 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         """Return the budget, the rows, clipped, and the target of each."""
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
+        warn_of_norm(norm, stated_norm(X))
         data, targets = validated(self, X, y=y, order="C", y_numeric=numeric)
         return budget, private_rows(data, norm, self.fit_intercept, X), targets
 
@@ -176,6 +178,10 @@ def fit_linear(
     if not is_auto(alpha) and mechanism.alpha > checked_alpha(alpha):
         ridge += f" (raised from {checked_alpha(alpha):g}, which the guarantee needs)"
     public = (*setting.public, ridge, *assumed.values())
+    if random_state is None:
+        signal = setting.slope * setting.norm / mechanism.alpha
+        noise = mechanism.coefficient_noise(objective) * setting.norm
+        warn_of_noise(noise, signal, budget, setting.count, setting.dimension)
     found = release(
         mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public, unit=setting.unit
     )

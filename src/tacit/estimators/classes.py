@@ -12,6 +12,8 @@ from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 
+_MANY = 20
+
 
 def check_told(classes: object, X: object) -> None:
     """Refuse classes told beside `Records` that leave out a level of the target: whether one has it is theirs alone."""
@@ -46,8 +48,21 @@ def known_classes(
         )
     indices = places(cells, classes)
     if np.any(indices < 0):
-        raise InvalidParameter("y holds a label that is not among the declared classes. Declare all that can occur.")
+        raise InvalidParameter(
+            f"y holds a label that is not among the declared classes: {_listed(classes)}. Declare all that can occur, "
+            f"spelled as they occur, texts as texts and numbers as numbers (these are {_kind(classes)})."
+        )
     return classes, indices, assumed
+
+
+def _listed(classes: NDArray[Any]) -> str:
+    """Name some classes, which are public."""
+    names = [repr(each) for each in classes.tolist()]
+    return ", ".join(names[:_MANY]) + (f", ... ({len(names)} in all)" if len(names) > _MANY else "")
+
+
+def _kind(classes: NDArray[Any]) -> str:
+    return "texts" if isinstance(classes.tolist()[0], str) else "numbers"
 
 
 def _occurring(labels: NDArray[Any]) -> NDArray[Any]:

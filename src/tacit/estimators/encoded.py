@@ -16,6 +16,7 @@ from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
 
 Task = Literal["classification", "regression", "none"]
@@ -94,6 +95,7 @@ def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = No
     For records, classes and the range of the target are those that the estimator was told, or else the schema's, and a
     part of a split pays from its own account. `encoder_` keeps how records were encoded, for those to predict.
     """
+    warn_of_terms(estimator, X)
     weighing = Weighing.of(sample_weight, getattr(estimator, "largest_weight", None), groups)
     return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task, weighing))
 

@@ -32,7 +32,9 @@ def known_norm(data_norm: object, X: object) -> float:
     if declared is None:
         raise InvalidParameter(
             "data_norm is missing: rows are clipped to this norm, and it must not be read off the data. Give the "
-            "largest norm that a row can have, or fit Records(table, schema), whose rows have one."
+            "largest norm that a row can have, or fit Records(table, schema), whose rows have one. A PublicEncoder's "
+            "rows lose theirs as a data frame (set_output) or in a ColumnTransformer: give data_norm=1.0, its own; for "
+            "several side by side, the root of their number."
         )
     norm = finite_number("data_norm", declared)
     if not 1e-100 < norm < 1e100:

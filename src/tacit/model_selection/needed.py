@@ -1,7 +1,7 @@
 """How much epsilon a target needs, by rehearsals on data that are not private: made up by the schema, or public."""
 
 from dataclasses import dataclass
-from math import inf, log
+from math import inf
 from typing import Any, final
 
 import numpy as np
@@ -22,8 +22,9 @@ LADDER = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """The epsilons that are tried."""
 
 _HELD_OUT = 0.25
-_USEFUL = 60.0
-"""Measured: docs/tuning.md, "How many records"."""
+_HALF_LEARNED = (20.0, 10.0)
+"""Epsilon times records over columns at which half is learned, without and with a delta: measured, see
+benchmarks/results/sensible_epsilon.md."""
 
 
 @final
@@ -101,17 +102,14 @@ def epsilon_for(
 def sensible_epsilon(n: int, columns: int, *, delta: float = 0.0) -> float:
     """Return below which epsilon a logistic regression is hardly worth fitting to n records with so many coded columns.
 
-    A rule of thumb from public quantities, measured on made-up tables: there half of what can be learned is learned.
-    The noise in the coefficients grows with the number of columns, and with its root only where there is a delta.
+    A rule of thumb from public quantities, measured on made-up tables: there about half of what can be learned is
+    learned, and most of it from three to five times as much on. Tables with a few strong columns need less.
     """
     records, width = whole_number("n", n), whole_number("columns", columns)
     share = finite_number("delta", delta)
     if not 0 <= share < 1:
         raise InvalidParameter(f"delta must be at least 0 and below 1, got {delta!r}.")
-    pure = _USEFUL * width / records
-    if not share:
-        return pure
-    return float(min(pure, _USEFUL * (width * 2 * log(1.25 / share)) ** 0.5 / (2 * records)))
+    return _HALF_LEARNED[share > 0] * width / records
 
 
 def _rehearsed(data: Any, n: int | None, seed: int, signal: float) -> tuple[tuple[Any, ...], str]:

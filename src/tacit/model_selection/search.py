@@ -67,7 +67,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     _: KW_ONLY
     epsilon: float | None = None
     runs: float | None = None
-    hold_out: float = 0.2
+    hold_out: float = 0.1
     scoring: Scoring = "auto"
     ledger: Ledger | None = None
     random_state: object = None

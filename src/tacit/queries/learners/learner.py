@@ -28,6 +28,7 @@ from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import encoded, refuse_targets
 from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.parameters import needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
@@ -83,7 +84,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
 
         Without a target to learn y is ignored.
         """
-        needed_budget(self.epsilon, self.delta)
+        warn_of_terms(self, X)
         return fitted_together(self, lambda fresh: fresh._course(X, y))
 
     def _course(self, X: Any, y: Any) -> None:

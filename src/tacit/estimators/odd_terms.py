@@ -1,0 +1,75 @@
+"""Warnings about a fit that is hopeless or odd, from public facts alone: they say nothing about any record.
+
+All are `tacit.errors.OddTerms`, and are silenced like any other warning:
+
+    warnings.filterwarnings("ignore", category=tacit.errors.OddTerms)
+"""
+
+import warnings
+from typing import Any
+
+from tacit.budget import Budget
+from tacit.checks import is_whole
+from tacit.data.records import Records
+from tacit.errors import OddTerms
+from tacit.estimators.exact_scores import said_public
+from tacit.estimators.parameters import needed_budget
+
+_WEAK = 20.0
+_FAR = 2.0
+
+
+def warn_of_terms(estimator: Any, X: Any) -> None:
+    """Warn of a fit under no ledger, with an epsilon that protects nobody, or with a delta above 1/n."""
+    budget = needed_budget(estimator.epsilon, estimator.delta)
+    twin = isinstance(X, Records) and X.is_twin
+    if budget is None or estimator.random_state is not None or twin or said_public():
+        return
+    if estimator.ledger is None:
+        # At this line, whoever asked: Python shows it once, until some library changes the filters for a while.
+        warnings.warn(
+            "odd terms: a private fit under no ledger. Nobody adds up what is spent on the same records: give "
+            "ledger=Ledger.open_or_create(path, name=..., budget=...).",
+            OddTerms,
+            stacklevel=1,
+        )
+    _warn_of_budget(budget, X)
+
+
+def warn_of_noise(noise: float, signal: float, budget: Budget, n: int, columns: int) -> None:
+    """Warn if the noise in a score is larger than the largest score that any records could lead to."""
+    if noise >= signal > 0:
+        _warn(
+            f"the noise in a score ({noise:.2g}) is above what any {n:,} records could make of it ({signal:.2g}), with "
+            f"{columns} columns at {budget}: the model will be noise. See tacit.model_selection.sensible_epsilon."
+        )
+
+
+def warn_of_norm(declared: float, stated: float | None) -> None:
+    """Warn if rows are clipped to a norm that is far from the one that an encoder states for them."""
+    if stated is not None and not stated / _FAR <= declared <= stated * _FAR:
+        what = "noise grows with it for nothing" if declared > stated else "rows are clipped to it"
+        _warn(f"data_norm={declared:g}, and the encoder states {stated:g}: {what}. Leave data_norm out.")
+
+
+def _warn_of_budget(budget: Budget, X: Any) -> None:
+    if budget.epsilon > _WEAK:
+        _warn(f"epsilon={budget.epsilon:g} is above {_WEAK:g}, which promises next to nothing to anybody.")
+    n = _count(X)
+    if budget.delta * n > 1:
+        _warn(
+            f"delta={budget.delta:g} is above 1/n with n={n:,}: releasing one record at random would keep it. Give a "
+            "delta well below 1/n, or 0."
+        )
+
+
+def _count(X: Any) -> int:
+    """Return how many records there are, 0 if the form of X does not say."""
+    if isinstance(X, Records):
+        return X.n
+    shape = getattr(X, "shape", ())
+    return int(shape[0]) if isinstance(shape, tuple) and shape and is_whole(shape[0]) else 0
+
+
+def _warn(words: str) -> None:
+    warnings.warn(f"odd terms: {words}", OddTerms, stacklevel=2)

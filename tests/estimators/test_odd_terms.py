@@ -1,0 +1,108 @@
+"""Warnings from public facts alone: exact, few, the same for all records, and easy to silence."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+
+from tacit import Budget, Ledger, PrivacyWarning, PrivateLogisticRegression, PublicEncoder
+from tacit.data import Flag, Number, Schema
+from tacit.errors import InvalidParameter, OddTerms
+from tacit.queries import SQDecisionTree
+
+X = np.random.default_rng(0).normal(size=(200, 3)) / 3
+Y = (X[:, 0] > 0).astype(int)
+SCHEMA = Schema({"a": Number(-1, 1), "b": Number(-1, 1), "yes": Flag()}, target="yes")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """An account that can pay for anything."""
+    return Ledger.create(tmp_path / "ledger.db", name="l", budget=Budget(10_000, 0.9))
+
+
+def said(call):
+    """Return what odd terms a call warns of."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in heard if issubclass(each.category, OddTerms)]
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"epsilon": 21.0}, "promises next to nothing"),
+        ({"epsilon": 1.0, "delta": 0.01}, "above 1/n"),
+        ({"epsilon": 0.005}, "will be noise"),
+        ({"epsilon": 1.0}, None),
+        ({"epsilon": 20.0, "delta": 0.005}, None),
+        ({"epsilon": 1.0, "random_state": 1, "delta": 0.01}, None),
+    ],
+)
+@pytest.mark.parametrize("labels", [Y, 1 - Y, np.r_[np.zeros(199, int), 1]])
+def test_what_is_odd_is_warned_of_whatever_the_records(terms, words, labels, ledger):
+    """The words follow from n, the columns and the budget: the same for all labels, and none where nothing is odd."""
+    ledger = None if terms.get("random_state") else ledger
+    model = PrivateLogisticRegression(**terms, data_norm=1.0, classes=[0, 1], ledger=ledger)
+    heard = said(lambda: model.fit(X, labels))
+    assert len(heard) == (words is not None)
+    assert words is None or words in heard[0]
+
+
+def test_a_fit_without_a_ledger_is_warned_of_and_a_filter_silences_it():
+    """At most one line for each fit, at a place of tacit's own; nothing is printed once the kind is filtered."""
+    program = (
+        "import numpy as np; from tacit import PrivateLogisticRegression as L; X = np.eye(60)[:, :3]; y = X[:, 0] > 0\n"
+        "for _ in range(3): L(5.0, data_norm=1.0).fit(X, y)\n"
+        "L(5.0, data_norm=1.0).fit(X, y)\n"
+    )
+    quiet = "import warnings, tacit.errors; warnings.filterwarnings('ignore', category=tacit.errors.OddTerms)\n"
+    done = [
+        subprocess.run([sys.executable, "-c", start + program], check=True, capture_output=True, text=True).stderr
+        for start in ("", quiet)
+    ]
+    assert 1 <= done[0].count("under no ledger") <= 4
+    assert done[1] == ""
+
+
+def test_learners_from_queries_warn_too(ledger):
+    """The same terms are odd for every estimator, and made-up records are never warned about."""
+    twin = SCHEMA.twin(100)
+    assert said(lambda: SQDecisionTree(50.0).fit(twin)) == []
+    assert issubclass(OddTerms, PrivacyWarning)
+    heard = said(lambda: SQDecisionTree(50.0, ledger=ledger, classes=[0, 1]).fit(X > 0, Y))
+    assert len(heard) == 1
+
+
+def test_a_norm_far_from_the_encoders_own_is_warned_of(ledger):
+    """Declaring 5 behind an encoder that states 1 is odd; 1.5 is not."""
+    table = {"a": X[:, 0], "b": X[:, 1]}
+    for norm, count in ((5.0, 1), (0.2, 1), (1.5, 0)):
+        pipe = make_pipeline(PublicEncoder(SCHEMA), PrivateLogisticRegression(2.0, data_norm=norm, ledger=ledger))
+        assert len(said(lambda pipe=pipe: pipe.fit(table, Y))) == count
+
+
+def test_a_lost_norm_says_what_to_pass():
+    """In a ColumnTransformer or as a data frame the encoder's norm is lost, and the refusal says which to give."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    columns = ColumnTransformer([("all", PublicEncoder(SCHEMA), ["a", "b"])])
+    framed = PublicEncoder(SCHEMA).set_output(transform="pandas")
+    for first in (columns, framed):
+        with pytest.raises(InvalidParameter, match=r"data_norm=1\.0"):
+            make_pipeline(first, PrivateLogisticRegression(2.0)).fit(frame, Y)
+        make_pipeline(first, PrivateLogisticRegression(2.0, data_norm=1.0)).fit(frame, Y)
+
+
+def test_undeclared_labels_name_the_declared_classes():
+    """The classes are public and are named, the label is not."""
+    with pytest.raises(InvalidParameter, match=r"'no', 'yes'.*texts") as caught:
+        PrivateLogisticRegression(1.0, data_norm=1.0, classes=["no", "yes"]).fit(X, Y + 7)
+    assert "7" not in str(caught.value)
+    assert "8" not in str(caught.value)
