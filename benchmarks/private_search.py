@@ -4,7 +4,8 @@
 
 Test accuracy on a fifth of the records, new splits and noise each time (rehearsals). Ridges "about the default" are the
 default one, for half of epsilon and by public quantities alone, times the root of 2 to the powers from -4 to 3;
-"decades" are what somebody lays who knows nothing, eight from 1e-5 to 100. Written to benchmarks/results/private_search.md.
+"decades" are what somebody lays who knows nothing, eight from 1e-5 to 100. Written to
+benchmarks/results/private_search.md.
 """
 
 import sys

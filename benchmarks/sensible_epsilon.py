@@ -27,8 +27,8 @@ def main():
     lines = [
         "# How many records a logistic regression needs", "",
         "`python benchmarks/sensible_epsilon.py`: the epsilon at which half of what can be learned is learned, on "
-        "made-up records with numbers only (median of 6 rehearsals); times n, over the columns (pure) or their root (delta "
-        f"{DELTA:g}).", "",
+        "made-up records with numbers only (median of 6 rehearsals); times n, over the columns (pure) or their root "
+        f"(delta {DELTA:g}).", "",
         "| n | columns | pure epsilon | times n / columns | with a delta | times n / root of columns |",
         "|---|---|---|---|---|---|",
     ]  # fmt: skip

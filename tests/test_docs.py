@@ -126,3 +126,12 @@ def test_every_room_and_name_on_the_map_exists_and_every_room_is_on_it():
         assert (ROOT / file).exists(), file
     for name in re.findall(r"`([A-Z]\w+)\.(\w+)`", page):
         assert any(hasattr(getattr(tacit, name[0], None), name[1]) for _ in [0]), name
+
+
+def test_the_guide_to_tuning_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example of docs/tuning.md runs, on made-up records, and charges nothing."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in _blocks(ROOT / "docs" / "tuning.md", "python"):
+        exec(compile(block, "tuning.md", "exec"), names)
+    assert names["ledger"].entries() == []  # type: ignore[attr-defined]
