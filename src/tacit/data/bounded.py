@@ -14,6 +14,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from tacit.data.streamed import StreamedRows
 from tacit.numerics.arrays import Floats
 
 
@@ -62,4 +63,4 @@ class BoundedRows(np.ndarray[tuple[int, int], np.dtype[np.float64]]):
 
 def stated_norm(X: object) -> float | None:
     """Return the norm that rows state for themselves, or None when they state none."""
-    return X.data_norm if isinstance(X, BoundedRows) else None
+    return X.data_norm if isinstance(X, BoundedRows | StreamedRows) else None

@@ -20,6 +20,7 @@ from tacit.data.curves import Curves, checked_pairs, curves_of, product, surface
 from tacit.data.frames import read_columns
 from tacit.data.records import Records
 from tacit.data.schema import Schema
+from tacit.data.sources.table import Block
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
@@ -33,6 +34,8 @@ _SHORTEST = 1e-100
 _SURFACE_KNOTS = 5
 _STRIP = 1024
 """How many rows are coded at a time: they stay in a cache meanwhile."""
+_LOT = 2**20
+"""How many numbers a lot of streamed rows has at most."""
 _MOST_PRODUCTS = 10_000
 
 
@@ -111,6 +114,27 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 start, end = end, min(end + _STRIP, end + length - first)
                 self._fill(rows[start:end], strip)
         return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant)
+
+    @property
+    def width(self) -> int:
+        """How many numbers an encoded row has."""
+        return len(self._outputs())
+
+    def stream(self, records: Records, beside: tuple[str, ...] = ()) -> Iterator[tuple[Floats, Block]]:
+        """Yield encoded rows, some at a time, each lot with the cleaned cells of its own and of the columns beside.
+
+        Features and what stands beside them come from one reading: rows of a database have no fixed place.
+        """
+        self._check()
+        lot = _STRIP * max(1, _LOT // (_STRIP * self.width))
+        for block in records.blocks(tuple(dict.fromkeys((*self._from(records), *beside)))):
+            for start in range(0, len(block[self.schema.features[0]]), lot):
+                cells = {name: column[start : start + lot] for name, column in block.items()}
+                rows = np.empty((len(cells[self.schema.features[0]]), self.width))
+                for first in range(0, len(rows), _STRIP):
+                    strip = {name: column[first : first + _STRIP] for name, column in cells.items()}
+                    self._fill(rows[first : first + _STRIP], strip)
+                yield rows, cells
 
     def _from(self, records: Records) -> tuple[str, ...]:
         """Return the columns to encode, if these records declare them as the schema does."""

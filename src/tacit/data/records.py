@@ -12,6 +12,7 @@ from tacit.accounting.unit import Unit
 from tacit.data.columns import Column, Key, Uncoded
 from tacit.data.parts import Fixed, Slice
 from tacit.data.persons import Persons
+from tacit.data.room import Room
 from tacit.data.schema import Schema
 from tacit.data.sources.memory import HeldTable, MemoryTable
 from tacit.data.sources.opening import open_table
@@ -61,6 +62,9 @@ class Records:
     one row in either and keeps their id; public is who is in the table, and how many rows anybody has is not. A row
     without an id is a person of its own. One human under several ids is protected as several; two under one id are safe
     (docs/persons.md).
+
+    A linear model is fitted in memory if the encoded rows take at most `memory` bytes, and else from a private file on
+    local disk, of at most `disk` bytes, which is gone when the fit is over, however it ends (docs/scale.md).
     """
 
     def __init__(
@@ -71,6 +75,8 @@ class Records:
         unit: str | None = None,
         key: str | None = None,
         name: str | None = None,
+        memory: int = Room.memory,
+        disk: int = Room.disk,
     ) -> None:
         if not isinstance(schema, Schema):
             raise InvalidParameter(
@@ -90,6 +96,7 @@ class Records:
                 f"key must be the unit {unit!r} or be left out, got {key!r}: another key would cut persons in two."
             )
         self._schema, self._key, self._unit, self._name = schema, key if unit is None else unit, unit, name
+        self._room = Room(memory, disk)
         self._table = open_table(source, schema, name)
         self._share: _Share | None = None
         self._size: int | None = None
@@ -105,6 +112,16 @@ class Records:
     def table(self) -> Table:
         """Where the records are, behind the cleaning step."""
         return self._table
+
+    @property
+    def room(self) -> Room:
+        """How much memory and disk these records may take, encoded."""
+        return self._room
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has for these records: private where persons are the unit."""
+        return self._table.size(self.part, self._key)
 
     @property
     def key(self) -> str | None:

@@ -1,13 +1,14 @@
 """How much each row counts, of how many units: records that are weighed, or persons who own several rows."""
 
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import by_part
 
 
 @final
@@ -20,20 +21,23 @@ class Shares:
     dividing by their sum would make every row's part depend on all others (perturbation.md, "Weights and persons").
     """
 
-    weights: Floats
+    weights: Any
     units: int
     several: bool
 
     @classmethod
-    def of(cls, weights: Floats, units: int, *, several: bool) -> Self:
+    def of(cls, weights: Any, units: int, *, several: bool) -> Self:
         """Check what is public: the number of weights is, or follows from, the caller's own table."""
-        if weights.ndim != 1 or (not several and len(weights) != units):
+        if len(weights.shape) != 1 or (not several and len(weights) != units):
             raise InvalidParameter("there must be one weight for each row.")
         # Whatever was handed over, a row counts between nothing and once.
-        kept = np.clip(np.where(np.isnan(weights), 0.0, weights), 0.0, 1.0)
-        return cls(kept, whole_number("the number of units", units), several)
+        return cls(by_part(_between_nothing_and_once, weights), whole_number("the number of units", units), several)
 
     def every(self, step: int) -> Self:
         """Return the shares of every step-th row, with as much of N as there is of the rows."""
         weights = self.weights[::step]
         return replace(self, weights=weights, units=max(1, round(self.units * len(weights) / len(self.weights))))
+
+
+def _between_nothing_and_once(weights: Floats) -> Floats:
+    return np.clip(np.where(np.isnan(weights), 0.0, weights), 0.0, 1.0)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tacit.accounting.ledger import Ledger
 from tacit.checks import finite_number
-from tacit.erm.fitting import LinearEstimator
+from tacit.erm.fitting import LinearEstimator, signs
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
@@ -20,7 +20,7 @@ from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Saved
-from tacit.estimators.weighing import Weighing, class_factors
+from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
 MARGIN = 3.0
@@ -76,10 +76,10 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
         budget, rows, labels = self._read(X, y, numeric=False)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
         factors = class_factors(self.class_weight, classes)
-        rows = rows.weighed(weighing.shares(rows.length, None if factors is None else factors[indices]))
+        rows = rows.weighed(weighing.shares(rows.length, by_class(factors, indices)))
         several = len(classes) if len(classes) > 2 else 0
         loss = joint(several) if joint and several else binary
-        targets = indices if several else np.where(indices == 1, 1.0, -1.0)
+        targets = indices if several else signs(indices)
         fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         self.classes_ = classes
         self.coef_ = fitted.weights

@@ -14,6 +14,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.bounded import BoundedRows, stated_norm
 from tacit.data.records import Records
+from tacit.data.streamed import StreamedRows
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.coding import default_curves
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto, perturbation_for
@@ -30,6 +31,7 @@ from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, re
 from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import by_part
 from tacit.releases import Release, release
 
 _LARGEST_ENTRY = 1e40
@@ -53,6 +55,7 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     """What linear estimators share: records read as clipped rows, the release, scores, effects."""
 
     _wide: ClassVar[tuple[str, ...]] = ("output",)
+    _streams: ClassVar[bool] = True
 
     epsilon: float | None
     delta: float
@@ -82,11 +85,14 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             raise AttributeError("curves_ is there after a fit to Records, whose schema says what columns mean.")
         return effects_of(encoder, self.coef_, getattr(self, "coef_noise_", None))
 
-    def _read(self, X: Any, y: Any, numeric: bool) -> tuple[Budget | None, Rows, NDArray[Any]]:
+    def _read(self, X: Any, y: Any, numeric: bool) -> tuple[Budget | None, Rows, Any]:
         """Return the budget, the rows, clipped, and the target of each."""
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         warn_of_norm(norm, stated_norm(X))
+        if isinstance(X, StreamedRows):
+            self.n_features_in_ = X.rows.width
+            return budget, streamed_rows(X, norm, self.fit_intercept), y
         data, targets = validated(self, X, y=y, order="C", y_numeric=numeric)
         return budget, private_rows(data, norm, self.fit_intercept, X), targets
 
@@ -136,6 +142,17 @@ def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> 
     has_constant = isinstance(original, BoundedRows) and original.has_constant
     constant = INTERCEPT * norm if fit_intercept and not has_constant else None
     return Rows.clipped(_tamed(X, _LARGEST_ENTRY * norm), norm, constant)
+
+
+def streamed_rows(X: StreamedRows, norm: float, fit_intercept: bool) -> Rows:
+    """Clip rows in a file to the norm, and end them with a constant, unless they have one already."""
+    constant = INTERCEPT * norm if fit_intercept and not X.has_constant else None
+    return Rows.stored(X.rows, X.data_norm, norm, constant)
+
+
+def signs(indices: Any) -> Any:
+    """Return +1 for the second of two classes, -1 for the first."""
+    return by_part(lambda part: np.where(part == 1, 1.0, -1.0), indices)
 
 
 def _tamed(X: Any, largest: float) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.erm.fitting import LinearEstimator
+from tacit.erm.fitting import LinearEstimator, signs
 from tacit.erm.losses.check import check_loss
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
@@ -18,7 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Optional, Saved, choice
-from tacit.estimators.weighing import Weighing, class_factors
+from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
 _LOSSES = {"logistic": Logistic, "huber-hinge": HuberHinge, "hinge": Hinge, "huber-regression": HuberRegression}
@@ -84,10 +84,10 @@ class PrivateERM(LinearEstimator):
         assumed, factors = "targets within the loss's bound", None
         if is_margin:
             classes, indices, assumed = known_classes(self.classes, targets, most=2)
-            targets, factors = np.where(indices == 1, 1.0, -1.0), class_factors(self.class_weight, classes)
+            targets, factors = signs(indices), class_factors(self.class_weight, classes)
         elif self.class_weight is not None:
             raise InvalidParameter("class_weight is for losses of margins: a regression has no classes.")
-        rows = rows.weighed(weighing.shares(rows.length, None if factors is None else factors[indices]))
+        rows = rows.weighed(weighing.shares(rows.length, by_class(factors, indices) if is_margin else None))
         fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         if is_margin:
             self.classes_ = classes

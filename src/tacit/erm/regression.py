@@ -23,6 +23,7 @@ from tacit.estimators.saving import FITTED, Number, Numbers, Saved
 from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import by_part
 from tacit.releases import release
 
 Way = Literal["auto", "statistics", "output", "objective", "gradient"]
@@ -89,7 +90,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         budget, rows, values = self._read(X, y, numeric=True)
         rows = rows.weighed(weighing.shares(rows.length))
         middle, reach = low + (high - low) / 2, (high - low) / 2
-        fitted = self._fitted(rows, np.clip((values - middle) / reach, -1.0, 1.0), budget)
+        targets = by_part(lambda part: np.clip((part - middle) / reach, -1.0, 1.0), values)
+        fitted = self._fitted(rows, targets, budget)
         self.coef_ = fitted.weights[0] * reach
         self.intercept_ = float(fitted.intercepts[0] * reach + middle)
         self.coef_noise_ = fitted.weight_noise[0] * reach
@@ -97,7 +99,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         self.alpha_ = fitted.alpha
         self.release_ = fitted.release
 
-    def _fitted(self, rows: Rows, targets: Floats, budget: Budget | None) -> Fitted:
+    def _fitted(self, rows: Rows, targets: Any, budget: Budget | None) -> Fitted:
         way = "objective" if self.perturbation == "auto" else self.perturbation
         assumed = f"targets within {self.target_range}"
         if way == "statistics" and budget is not None:
@@ -113,7 +115,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         way = "output" if way == "statistics" else way
         return self._fit_linear(rows, targets, loss, budget, assumed, way, alpha)
 
-    def _by_statistics(self, rows: Rows, targets: Floats, budget: Budget, assumed: str) -> Fitted:
+    def _by_statistics(self, rows: Rows, targets: Any, budget: Budget, assumed: str) -> Fitted:
         alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
         found = release(

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.data.labels import checked_classes, column, label, places
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
+from tacit.data.streamed import StreamedLabels
 from tacit.errors import InvalidParameter
+from tacit.numerics.disk import by_part
 
 _MANY = 20
 
@@ -27,13 +29,15 @@ def check_told(classes: object, X: object) -> None:
         )
 
 
-def known_classes(
-    declared: ArrayLike | None, labels: object, most: float = np.inf
-) -> tuple[NDArray[Any], NDArray[np.intp], str]:
+def known_classes(declared: ArrayLike | None, labels: object, most: float = np.inf) -> tuple[NDArray[Any], Any, str]:
     """Return the sorted classes, the index of every label among them, and what was assumed.
 
     Each label is looked up by itself. One that is not among declared classes is refused without being named.
     """
+    if isinstance(labels, StreamedLabels):
+        # Declared classes hold all names (`check_told`), so that none of them is refused.
+        classes, indices, assumed = known_classes(declared, np.array(labels.names), most)
+        return classes, by_part(lambda places: indices[places.astype(np.intp)], labels.places), assumed
     cells = column(labels)
     if declared is None:
         classes = _occurring(cells)

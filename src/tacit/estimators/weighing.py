@@ -20,6 +20,7 @@ from tacit.data.shares import Shares
 from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import by_part
 
 
 @final
@@ -50,7 +51,7 @@ class Weighing:
         if self.weights is not None or self.persons is not None:
             raise InvalidParameter(f"{what} takes neither sample_weight nor persons (groups, Records with a unit).")
 
-    def shares(self, rows: int, factors: Floats | None = None) -> Shares | None:
+    def shares(self, rows: int, factors: Any = None) -> Shares | None:
         """Return how much each of so many rows counts, each also times a public factor in [0, 1] if given."""
         given = [each for each in (self.weights, factors) if each is not None]
         owned = [] if self.persons is None else [self.persons.weights]
@@ -59,7 +60,7 @@ class Weighing:
         if not given and not owned:
             return None
         # Rounded to nearest, the product with a number of at most 1 is no larger than the share it starts from.
-        weights = np.prod([*owned, *given], axis=0)
+        weights = by_part(lambda *parts: np.prod(parts, axis=0), *owned, *given)
         units = rows if self.persons is None else self.persons.n
         return Shares.of(weights, units, several=self.persons is not None)
 
@@ -89,6 +90,11 @@ def class_factors(class_weight: object, classes: NDArray[Any]) -> Floats | None:
     if np.any(factors < 0) or not 1e-100 < factors.max() < 1e100:
         raise InvalidParameter("class weights must be numbers from 0 on, one of them above 0.")
     return np.asarray(factors / factors.max())
+
+
+def by_class(factors: Floats | None, indices: Any) -> Any:
+    """Return the factor of each row's class, given the indices of classes; None without factors."""
+    return None if factors is None else by_part(lambda part: factors[part], indices)
 
 
 def _weights(sample_weight: object, largest_weight: object) -> Floats:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Statistics:
 
 @final
 @dataclass(frozen=True)
-class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
+class StatisticsPerturbation(Mechanism[tuple[Rows, Any], Statistics]):
     """One noisy release of the sufficient statistics of least squares.
 
     Guarantee: the statistics, and all that is computed from them, are (epsilon, delta)-private, pure when delta is 0.
@@ -98,16 +98,16 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
         """What is assumed to be public."""
         return f"{self.dimension} features", f"row norm {self.norm:g}"
 
-    def check(self, value: tuple[Rows, Floats]) -> tuple[Rows, Floats]:
+    def check(self, value: tuple[Rows, Any]) -> tuple[Rows, Any]:
         """Return the rows and targets if they are what was calibrated for."""
         rows, targets = value
         if (rows.count, rows.dimension, rows.norm) != (self.count, self.dimension, self.norm):
             raise InvalidParameter("the rows are not those that the release was calibrated for.")
-        if targets.shape != (rows.length,) or not np.all(np.abs(targets) <= 1):
-            raise InvalidParameter("targets must be one number in [-1, 1] for each row.")
+        if targets.shape != (rows.length,):
+            raise InvalidParameter("there must be one target for each row.")
         return value
 
-    def randomise(self, value: tuple[Rows, Floats], source: Source) -> Statistics:
+    def randomise(self, value: tuple[Rows, Any], source: Source) -> Statistics:
         """Return the noisy statistics."""
         rows, targets = value
         exact = _joint_sums(rows, targets)
@@ -123,11 +123,11 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Floats], Statistics]):
         return Statistics(gram, noisy[weight.size :] * self.norm, deviation * self.norm**2, deviation * self.norm)
 
 
-def _joint_sums(rows: Rows, targets: Floats) -> Floats:
+def _joint_sums(rows: Rows, targets: Any) -> Floats:
     """Return X'X with X'y as one more row."""
 
     def work(bounds: tuple[int, int]) -> Floats:
-        block, part = rows.block(bounds), targets[slice(*bounds)]
+        block, part = rows.block(bounds), np.clip(np.nan_to_num(targets[slice(*bounds)]), -1.0, 1.0)
         return np.vstack([block.gram(np.ones(part.size)), block.pull(part[:, None])])
 
     with threads(rows.matrix.entries * rows.dimension) as workers:

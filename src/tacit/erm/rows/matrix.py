@@ -4,6 +4,7 @@ Other number types than doubles are converted part by part, never as a whole; sp
 dense.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +17,13 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import DiskArray
 from tacit.numerics.exact import Point, long_product, long_sum, two_sum
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix(ABC):
-    """Rows of numbers, dense or sparse."""
+class Stored(ABC):
+    """Rows of numbers, wherever they are: what is computed with them is computed part by part."""
 
     array: Any
 
@@ -40,6 +42,22 @@ class Matrix(ABC):
     @abstractmethod
     def longest(self) -> int:
         """The largest number of stored numbers in a row."""
+
+    @abstractmethod
+    def every(self, step: int) -> "Stored":
+        """Return every step-th row; dense ones share their memory."""
+
+    @abstractmethod
+    def take(self, indices: NDArray[np.intp]) -> "Matrix":
+        """Return a copy of the rows at the indices, as doubles."""
+
+    @abstractmethod
+    def part(self, start: int, stop: int) -> "Matrix":
+        """Return the rows from start to stop as doubles, sharing the memory of doubles."""
+
+
+class Matrix(Stored):
+    """Rows of numbers in memory, dense or sparse."""
 
     def every(self, step: int) -> Self:
         """Return every step-th row; dense ones share their memory."""
@@ -183,6 +201,35 @@ class SparseMatrix(Matrix):
             high[rows], lost = two_sum(high[rows], product)
             low[rows] += lost + rest
         return high, low
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DiskMatrix(Stored):
+    """Dense rows in a private file; a part of them is read whenever it is asked for."""
+
+    @property
+    def entries(self) -> int:
+        """Every number is stored."""
+        return math.prod(self.array.shape)
+
+    @property
+    def longest(self) -> int:
+        """Every row has all columns."""
+        return int(self.array.shape[1])
+
+    def every(self, step: int) -> Stored:
+        """Return every step-th row, in memory if they fit there."""
+        sample = self.array[::step]
+        return DiskMatrix(sample) if isinstance(sample, DiskArray) else DenseMatrix(sample)
+
+    def take(self, indices: NDArray[np.intp]) -> Matrix:
+        """Read the rows at the indices."""
+        return DenseMatrix(self.array.take(indices))
+
+    def part(self, start: int, stop: int) -> Matrix:
+        """Read the rows from start to stop."""
+        return DenseMatrix(self.array[start:stop])
 
 
 def as_matrix(data: object) -> Matrix:

@@ -6,7 +6,7 @@ every row ends with. Both are applied on the fly, so that a million rows need no
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from tacit.checks import finite_number
 from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
-from tacit.erm.rows.matrix import Matrix, SparseMatrix, as_matrix
+from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, Stored, as_matrix
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.disk import DiskArray, by_part
 from tacit.numerics.threads import Bounds, threads
 
 _CACHE_ENTRIES = 2**18
@@ -32,8 +33,8 @@ class Rows:
     the constant included, in exact arithmetic. With `shares` rows count in part, in every sum and mean over them.
     """
 
-    matrix: Matrix
-    scale: Floats | None
+    matrix: Stored
+    scale: Any
     constant: float | None
     norm: float
     shares: Shares | None = None
@@ -47,12 +48,14 @@ class Rows:
             raise InvalidParameter(f"norm must be a positive finite number, got {norm!r}.")
         matrix = as_matrix(data)
         lengths = _lengths(matrix)
-        scale = None
-        if float(lengths.max()) > norm:
-            # The last factor keeps the exact product within `norm` although the quotient is rounded.
-            scale = (norm / np.maximum(lengths, norm)) * (1.0 - 4 * UNIT_ROUNDOFF)
-            scale[lengths <= norm] = 1.0
+        scale = _factors(lengths, norm) if float(lengths.max()) > norm else None
         return cls(matrix, scale, constant, _joint_norm(norm, constant))
+
+    @classmethod
+    def stored(cls, data: DiskArray, within: float, norm: float, constant: float | None = None) -> Self:
+        """Do the same with rows in a file, whose norms are at most `within`: factors are computed as rows are read."""
+        scale = by_part(lambda rows: _factors(_lengths(DenseMatrix(rows)), norm), data) if within > norm else None
+        return cls(DiskMatrix(data), scale, constant, _joint_norm(norm, constant))
 
     def weighed(self, shares: Shares | None) -> Self:
         """Return the same rows, each of which counts as much as its share."""
@@ -108,7 +111,15 @@ class Rows:
         return Block(self.matrix.part(start, stop), scale, self.constant, weights)
 
 
-def _cut(matrix: Matrix, columns: int, most: float = math.inf) -> list[Bounds]:
+def _factors(lengths: Floats, norm: float) -> Floats:
+    """Return what to multiply rows of these lengths by, so that none is longer than `norm`."""
+    # The last factor keeps the exact product within `norm` although the quotient is rounded.
+    scale = (norm / np.maximum(lengths, norm)) * (1.0 - 4 * UNIT_ROUNDOFF)
+    scale[lengths <= norm] = 1.0
+    return scale
+
+
+def _cut(matrix: Stored, columns: int, most: float = math.inf) -> list[Bounds]:
     """Cut a matrix into blocks of rows."""
     # A sparse block's sums are as wide as all features, so it pays to have fewer of them.
     room = 8 * _CACHE_ENTRIES if isinstance(matrix, SparseMatrix) else _CACHE_ENTRIES

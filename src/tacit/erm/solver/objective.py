@@ -2,16 +2,17 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
+from tacit.erm.rows.matrix import DiskMatrix
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import by_part
 from tacit.numerics.exact import Point
 from tacit.numerics.threads import Bounds, Threads, threads
 
@@ -28,18 +29,23 @@ class Objective:
     """
 
     rows: Rows
-    targets: NDArray[np.generic]
+    targets: Any
     loss: Loss
     alpha: float
     linear: Floats | None = None
 
     def __post_init__(self) -> None:
-        prepared = self.loss.prepare(self.targets)
+        prepared = by_part(self.loss.prepare, self.targets)
         if prepared.shape != (self.rows.length,):
             raise InvalidParameter("There must be one target for each row.")
         if self.loss.has_corner and self.rows.shares is not None:
             raise InvalidParameter(
                 "the plain hinge takes neither weights nor persons with several rows. Use loss='huber', or HuberHinge."
+            )
+        if self.loss.has_corner and isinstance(self.rows.matrix, DiskMatrix):
+            raise InvalidParameter(
+                "the plain hinge keeps numbers for every record, and these are too many for memory. Use loss='huber', "
+                "or declare more: Records(..., memory=...). Nothing was charged."
             )
         object.__setattr__(self, "targets", prepared)
         object.__setattr__(self, "alpha", finite_number("alpha", self.alpha))

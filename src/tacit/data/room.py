@@ -1,0 +1,39 @@
+"""How much memory and disk encoded rows may take."""
+
+from dataclasses import dataclass
+from typing import final
+
+from tacit.errors import InvalidParameter
+
+_BYTES = 8
+_BESIDE = 3
+"""The target, the weight and the owner of a row."""
+
+
+@final
+@dataclass(frozen=True)
+class Room:
+    """Rows that take more than `memory` bytes, encoded, are kept in a private file of at most `disk` bytes."""
+
+    memory: int = 2**29
+    disk: int = 2**40
+
+    def __post_init__(self) -> None:
+        for name in ("memory", "disk"):
+            size = getattr(self, name)
+            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size < 2**63:
+                raise InvalidParameter(f"{name} must be a whole number of bytes, such as 2**30, got {size!r}.")
+
+    def holds(self, rows: int, width: int) -> bool:
+        """Whether so many rows stay in memory."""
+        return rows * width * _BYTES <= self.memory
+
+    def check_disk(self, rows: int, width: int) -> None:
+        """Refuse so many rows, which must be a public number, if the file would be larger than declared."""
+        # Samples, every 8th row and so on, take a seventh of what all rows take.
+        needed = rows * (width + _BESIDE) * _BYTES * 8 // 7
+        if needed > self.disk:
+            raise InvalidParameter(
+                f"{rows:,} encoded rows of {width} numbers take {needed / 2**30:.3g} GiB on disk, more "
+                f"than the declared disk={self.disk}. Declare more, Records(..., disk=...), or fewer columns. Nothing was charged."
+            )

@@ -1,0 +1,28 @@
+"""Encoded rows that are too many for memory, in a private file."""
+
+from dataclasses import dataclass
+from typing import final
+
+from tacit.numerics.disk import DiskArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StreamedRows:
+    """Encoded rows in a file, clipped to a norm of at most `data_norm` when they were written.
+
+    `has_constant` says that the last column is the constant of a linear model.
+    """
+
+    rows: DiskArray
+    data_norm: float
+    has_constant: bool
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StreamedLabels:
+    """The classes of such rows: their names, and for each row the place of its class among them."""
+
+    places: DiskArray
+    names: tuple[str, ...]

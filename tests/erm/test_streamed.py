@@ -1,0 +1,210 @@
+"""Fits from a private file: the same model as in memory, from every source, for records, persons and weights."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tacit.estimators.encoded as encoding
+from tacit import Budget, Ledger
+from tacit.data import Category, Column, Flag, Key, Number, Records, Schema
+from tacit.data.streamed import StreamedRows
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.general import PrivateERM
+from tacit.erm.losses.standard import HuberRegression, Logistic
+from tacit.erm.regression import PrivateLinearRegression
+from tacit.errors import FileNotWritten, InvalidParameter
+
+ROWS = 3000
+FEATURES: dict[str, Column] = {"x": Number(-4, 4), "v": Number(-4, 4), "c": Category(["a", "b", "d"])}
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """A table with a yes-or-no, a class and a number to predict, some of them undeclared, and who each row is of."""
+    coins = np.random.default_rng(0)
+    x, v = coins.normal(size=(2, ROWS))
+    score = x - v + coins.logistic(size=ROWS)
+    answers = np.where(score > 0, "yes", "no").astype(object)
+    answers[::97] = "perhaps"
+    return pd.DataFrame(
+        {
+            "x": x,
+            "v": v,
+            "c": coins.choice(["a", "b", "d"], ROWS),
+            "answer": answers,
+            "kind": np.array(["low", "mid", "high"], dtype=object)[np.digitize(score, [-1, 1])],
+            "score": score,
+            "who": coins.integers(0, 1500, ROWS),
+        }
+    )
+
+
+def _schema(target: str) -> Schema:
+    declared: dict[str, Column] = {
+        "answer": Flag("no", "yes"),
+        "kind": Category(["low", "mid", "high"]),
+        "score": Number(-10, 10),
+    }
+    return Schema({**FEATURES, "who": Key(), target: declared[target]}, target=target)
+
+
+MODELS: list[tuple[str, Callable[[], Any]]] = [
+    ("answer", lambda: PrivateLogisticRegression(1.0, random_state=3)),
+    ("answer", lambda: PrivateLogisticRegression(1.0, 1e-6, random_state=3, curves=5)),
+    ("answer", lambda: PrivateLogisticRegression(1.0, 1e-6, perturbation="gradient", alpha=0.05, random_state=3)),
+    ("answer", lambda: PrivateLogisticRegression(1.0, perturbation="output", random_state=3)),
+    (
+        "answer",
+        lambda: PrivateLogisticRegression(1.0, class_weight={"no": 0.3, "yes": 1}, data_norm=0.5, random_state=3),
+    ),
+    ("kind", lambda: PrivateLogisticRegression(1.0, random_state=3)),
+    ("answer", lambda: PrivateLinearSVC(1.0, random_state=3)),
+    ("score", lambda: PrivateLinearRegression(1.0, random_state=3)),
+    ("score", lambda: PrivateLinearRegression(1.0, 1e-6, perturbation="statistics", random_state=3)),
+    ("score", lambda: PrivateLinearRegression(1.0, perturbation="output", random_state=3)),
+    ("answer", lambda: PrivateERM(Logistic(), 1.0, random_state=3)),
+    ("score", lambda: PrivateERM(HuberRegression(0.5, 1.0), 1.0, random_state=3)),
+]
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[StreamedRows]:
+    """Keep note of every table that is written to a file."""
+    found: list[StreamedRows] = []
+
+    def kept(rows: Any, *parts: Any) -> StreamedRows:
+        found.append(StreamedRows(rows, *parts))
+        return found[-1]
+
+    monkeypatch.setattr(encoding, "StreamedRows", kept)
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(MODELS)))
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_streamed_fits_are_those_in_memory(
+    table: pd.DataFrame, number: int, unit: str | None, written: list[StreamedRows]
+) -> None:
+    """For one seed the released coefficients agree to far less than the noise that covers the solver's error."""
+    target, make = MODELS[number]
+    held = make().fit(Records(table, _schema(target), unit=unit))
+    assert not written
+    streamed = make().fit(Records(table, _schema(target), unit=unit, memory=4000))
+    assert len(written) == 1
+    assert np.allclose(held.coef_, streamed.coef_, rtol=0, atol=1e-6 * np.abs(held.coef_).max())
+    assert held.alpha_ == streamed.alpha_
+    assert held.release_.guarantee == streamed.release_.guarantee
+    assert np.array_equal(held.predict(Records(table, _schema(target))), streamed.predict(table))
+
+
+@pytest.fixture(params=["csv", "parquet", "folder", "part"])
+def stored(request: pytest.FixtureRequest, table: pd.DataFrame, tmp_path: Path) -> tuple[Any, bool]:
+    """Return where the table is, and whether a part of it is wanted."""
+    if request.param == "csv":
+        table.to_csv(tmp_path / "t.csv", index=False)
+        return tmp_path / "t.csv", False
+    for place, some in enumerate((table[:1000], table[1000:])):
+        some.to_parquet(tmp_path / f"{place}.parquet", index=False)
+    return (tmp_path if request.param == "folder" else tmp_path / "0.parquet"), request.param == "part"
+
+
+def test_every_source_can_be_streamed(stored: tuple[Any, bool], written: list[StreamedRows]) -> None:
+    """Files, folders of them and parts of a split give the model that memory gives."""
+    source, part = stored
+
+    def fitted(memory: int) -> Any:
+        records = Records(source, _schema("answer"), memory=memory)
+        chosen = records.split()[0] if part else records
+        return PrivateLogisticRegression(1.0, random_state=3).fit(chosen).coef_
+
+    assert np.allclose(fitted(2**29), fitted(4000), rtol=0, atol=1e-6)
+    assert len(written) == 1
+
+
+def test_sample_weights_stand_beside_streamed_rows(table: pd.DataFrame) -> None:
+    """Weights of rows that are on disk count as in memory."""
+    weights = np.random.default_rng(1).uniform(0, 2, ROWS)
+    models = [
+        PrivateLogisticRegression(1.0, largest_weight=2.0, random_state=3).fit(
+            Records(table, _schema("answer"), memory=memory), sample_weight=weights
+        )
+        for memory in (2**29, 4000)
+    ]
+    assert np.allclose(models[0].coef_, models[1].coef_, rtol=0, atol=1e-6)
+
+
+def test_more_than_the_declared_disk_is_refused_before_any_charge(table: pd.DataFrame, tmp_path: Path) -> None:
+    """What would not fit into the declared size is refused by public numbers alone, uncharged."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
+    records = Records(table, _schema("answer"), memory=4000, disk=10_000)
+    with pytest.raises(InvalidParameter, match=r"GiB on disk.*Nothing was charged"):
+        PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
+    with pytest.raises(InvalidParameter, match="whole number of bytes"):
+        Records(table, _schema("answer"), memory=0)
+    assert not ledger.entries()
+
+
+def test_a_full_disk_charges_nothing_and_leaves_the_model_as_it_was(
+    table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error comes before the charge, and the next fit with room succeeds."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
+    model, records = PrivateLogisticRegression(1.0, ledger=ledger), Records(table, _schema("answer"), memory=4000)
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(FileNotWritten, match="no space left"):
+            model.fit(records)
+    assert not hasattr(model, "coef_")
+    assert not ledger.entries()
+    model.fit(records)
+    assert len(ledger.entries()) == 1
+
+
+def test_the_plain_hinge_is_refused_uncharged(table: pd.DataFrame, tmp_path: Path) -> None:
+    """It keeps numbers for every record; the refusal says what to do."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
+    model = PrivateLinearSVC(1.0, loss="hinge", perturbation="output", ledger=ledger)
+    with pytest.raises(InvalidParameter, match=r"huber.*Nothing was charged"):
+        model.fit(Records(table, _schema("answer"), memory=4000))
+    assert not ledger.entries()
+
+
+def _disappears(path: Path) -> None:
+    path.unlink()
+
+
+def _grows(path: Path) -> None:
+    with path.open("a") as file:
+        file.write(path.read_text().splitlines()[-1] + "\n")
+
+
+@pytest.mark.parametrize("change", [_disappears, _grows])
+def test_files_that_change_after_opening_are_refused_uncharged(
+    table: pd.DataFrame, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    """A file that is gone or longer than when it was opened stops the fit before any charge."""
+    table.to_csv(tmp_path / "t.csv", index=False)
+    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
+    records = Records(tmp_path / "t.csv", _schema("answer"), memory=4000)
+    change(tmp_path / "t.csv")
+    with pytest.raises(InvalidParameter, match="not those that were opened"):
+        PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
+    assert not ledger.entries()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let private files be made in a folder of their own, which is empty after every test."""
+    folder = tmp_path_factory.mktemp("private")
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield
+    assert list(folder.iterdir()) == []
