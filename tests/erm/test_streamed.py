@@ -142,7 +142,7 @@ def test_more_than_the_declared_disk_is_refused_before_any_charge(table: pd.Data
     """What would not fit into the declared size is refused by public numbers alone, uncharged."""
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
     records = Records(table, _schema("answer"), memory=4000, disk=10_000)
-    with pytest.raises(InvalidParameter, match=r"GiB on disk.*Nothing was charged"):
+    with pytest.raises(InvalidParameter, match=r"GiB on disk.*Not charged"):
         PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
     with pytest.raises(InvalidParameter, match="whole number of bytes"):
         Records(table, _schema("answer"), memory=0)

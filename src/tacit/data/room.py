@@ -34,6 +34,6 @@ class Room:
         needed = rows * (width + _BESIDE) * _BYTES * 8 // 7
         if needed > self.disk:
             raise InvalidParameter(
-                f"{rows:,} encoded rows of {width} numbers take {needed / 2**30:.3g} GiB on disk, more "
-                f"than the declared disk={self.disk}. Declare more, Records(..., disk=...), or fewer columns. Nothing was charged."
+                f"{rows:,} encoded rows of {width} numbers take {needed / 2**30:.3g} GiB on disk, more than the "
+                f"declared {self.disk} bytes. Declare more in Records(..., disk=...), or fewer columns. Not charged."
             )
