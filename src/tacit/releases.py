@@ -1,7 +1,7 @@
 """The one door: everything private leaves the library through `release`, charged before noise is drawn."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, final
 
 from tacit.accounting.events import Event
@@ -28,6 +28,7 @@ class Release(Generic[Answer]):
     `private` is False for a rehearsal (a seed was given) and for a model fitted with an infinite epsilon: such a
     value carries no guarantee and was not charged. `entry` is the ledger's record of the charge, None if there
     was no ledger. `unit` says for whom it is private: for each record, or for each person with all their records.
+    `noise_error` is what the noise in each number stays below in 95 of 100 releases, None where that is not told.
     """
 
     value: Answer
@@ -37,19 +38,28 @@ class Release(Generic[Answer]):
     private: bool
     entry: Entry | None
     unit: Unit = "record"
+    noise_error: float | None = None
 
     def __str__(self) -> str:
+        return f"{self._shown} ({self.guarantee})"
+
+    @property
+    def _shown(self) -> str:
         size = getattr(self.value, "size", 0)
-        value = f"{size:,} numbers" if isinstance(size, int) and size > _MANY else self.value
-        return f"{value} ({self.guarantee})"
+        value = f"{size:,} numbers" if isinstance(size, int) and size > _MANY else f"{self.value}"
+        return value if self.noise_error is None else f"{value} +- {self.noise_error:.4g}"
 
     def _repr_html_(self) -> str:
         charged = "not charged" if self.entry is None else f"entry {self.entry.number}: {self.entry.label}"
-        return card("Release", {"value": str(self).split(" (")[0], "guarantee": self.guarantee, "ledger": charged})
+        return card("Release", {"value": self._shown, "guarantee": self.guarantee, "ledger": charged})
 
     def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
         """Return the release with its value changed by a function that looks at no record."""
         return Release(change(self.value), self.budget, self.event, self.public, self.private, self.entry, self.unit)
+
+    def within(self, noise_error: float) -> "Release[Answer]":
+        """Return the release with its error bar, which follows from public quantities; a later change loses it."""
+        return replace(self, noise_error=noise_error)
 
     @property
     def guarantee(self) -> str:

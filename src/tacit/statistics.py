@@ -42,10 +42,11 @@ def count(
     delta: float = 0.0,
     ledger: Ledger | None = None,
     groups: Any = None,
+    whole: bool = False,
     label: str = "count",
     random_state: object = None,
 ) -> Release[float]:
-    """Count the records for which a flag is true.
+    """Count the records for which a flag is true; with `whole`, as a whole number of at least 0.
 
     Guarantee: (epsilon, delta)-private.
     Assumes: flag i depends on record i alone; replace-one neighbours; n is public.
@@ -55,9 +56,10 @@ def count(
     persons = _persons(groups, len(truths))
     marked = int(truths.sum()) if persons is None else _sum_of_shares(truths.astype(np.float64), 0.0, 1.0, persons)
     mechanism = _additive(Budget(epsilon, delta))
-    return release(
+    noisy = release(
         mechanism, marked, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
-    ).map(float)
+    )
+    return noisy.map(lambda answer: float(_tidied(np.asarray(answer), whole))).within(mechanism.error())
 
 
 def sum(
@@ -86,7 +88,7 @@ def sum(
     noisy = release(
         mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
     )
-    return noisy.map(lambda answer: low * size + (high - low) * float(answer))
+    return noisy.map(lambda answer: low * size + (high - low) * float(answer)).within((high - low) * mechanism.error())
 
 
 def mean(
@@ -122,7 +124,8 @@ def mean(
         label=label,
         random_state=random_state,
     )
-    return noisy.map(lambda total: total / (column.size if persons is None else persons.n))
+    count = column.size if persons is None else persons.n
+    return noisy.map(lambda total: total / count).within((noisy.noise_error or 0.0) / count)
 
 
 def mean_error(
@@ -141,12 +144,14 @@ def histogram(
     delta: float = 0.0,
     ledger: Ledger | None = None,
     groups: Any = None,
+    whole: bool = False,
     label: str = "histogram",
     random_state: object = None,
 ) -> Release[NDArray[np.float64]]:
     """Count the records at each declared level; values that are no level are counted nowhere, others once.
 
-    Levels are texts or numbers, compared exactly; two that are the same number as float64 are refused.
+    With `whole` counts are whole numbers of at least 0. `noise_error` is that of each count by itself. Levels are texts
+    or numbers, compared exactly; two that are the same number as float64 are refused.
 
     Guarantee: (epsilon, delta)-private.
     Assumes: the levels were chosen without looking at the records; replace-one neighbours; n is public.
@@ -168,7 +173,7 @@ def histogram(
     noisy = release(
         mechanism, counts, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
     )
-    return noisy.map(lambda answer: np.asarray(answer, dtype=np.float64))
+    return noisy.map(lambda answer: _tidied(np.asarray(answer, dtype=np.float64), whole)).within(mechanism.error())
 
 
 def quantile(
@@ -249,6 +254,14 @@ def bounds(
         for fraction, side in ((tail, "lower"), (1 - tail, "upper"))
     )
     return first, second
+
+
+def _tidied(counts: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
+    """Round noisy counts to whole ones of at least 0, if that is wanted.
+
+    True counts of records are whole and not negative. It is done after the noise, and looks at no record.
+    """
+    return np.maximum(np.rint(counts), 0.0) if whole else counts
 
 
 def _additive(budget: Budget, l1: float = 1.0, l2: float = 1.0, shape: tuple[int, ...] = ()) -> Laplace | Gaussian:
