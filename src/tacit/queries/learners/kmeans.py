@@ -19,6 +19,7 @@ from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import Region, features_of, nearest, region_for
 from tacit.queries.learners.learner import Labels, SQLearner
+from tacit.queries.learners.units import in_units
 from tacit.queries.oracle.session import Reply, Session
 from tacit.sums.query import Histogram, Query
 
@@ -77,6 +78,17 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
     def transform(self, X: Any) -> Floats:
         """Return the distance of each row to each centre."""
         return np.asarray(np.sqrt(np.maximum(self._squares(X), 0.0)))
+
+    def centres(self) -> list[dict[str, Any]]:
+        """Return each centre in the units of the columns, for models that learned from `Records`.
+
+        A number or a moment stands as such, a Category as the share of each level, a Flag as the share that is true.
+        """
+        check_is_fitted(self)
+        encoder = getattr(self, "encoder_", None)
+        if encoder is None:
+            raise InvalidParameter("rows in arrays have no other units: their centres are cluster_centers_.")
+        return in_units(encoder, self.cluster_centers_)
 
     def _squares(self, X: Any) -> Floats:
         check_is_fitted(self)
