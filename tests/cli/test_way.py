@@ -229,3 +229,36 @@ def test_accounts_are_listed_divided_and_witnessed(clinic):
     assert clinic.run("ledger", "verify", clinic.address, "--witness", "w.json").code == 2
     card = yaml.safe_load(clinic.run("ledger", "show", clinic.address, "--name", "clinic", "--card").out)
     assert card["record"]["deployment"]["model"]["release_type"] == "Continual"
+
+
+def test_training_and_evaluating_on_parts_cost_the_larger(clinic):
+    """A model of the one part is scored on the other; the report has every figure; together they cost the larger."""
+    assert clinic.train("--part", "train", "--ledger", clinic.address).code == 0
+    asked = "evaluate", "m.tacit", "patients.csv", "--part", "test", "--epsilon", "0.4", "--ledger", clinic.address
+    before = clinic.ledger.head
+    assert clinic.run(*asked, "--dry-run", "--json").plain["charged"] is False
+    assert clinic.run(*asked, "--seed", "1").code == 2
+    assert clinic.ledger.head == before
+    told = clinic.run(*asked, "--json").plain
+    assert told["private"]
+    assert told["scores"]["auc"].keys() == {"value", "noise", "sampling", "interval", "confidence"}
+    assert str(clinic.ledger.spent) == "epsilon=0.5, delta=0"
+    page = (clinic.folder / "m.scores.html").read_text("utf-8")
+    assert f"{told['scores']['accuracy']['value']:.4f}" in page
+    assert clinic.run(*asked).code == 0
+    assert clinic.run(*asked).code == 3
+
+
+def test_tuning_saves_the_model_that_won(clinic):
+    """One charge for the whole search; the model file is the winner, its card says that it was searched for."""
+    asked = "tune", "patients.csv", "--schema", "s.toml", "--epsilon", "0.8", "--try", "alpha=auto,0.1", "--runs", "2"
+    plain = clinic.run(*asked, "--ledger", clinic.address, "--dry-run", "--json").plain
+    assert plain["cost"]["epsilon"] == "4/5"
+    told = clinic.run(*asked, "--ledger", clinic.address, "--output", "t.tacit", "--json").plain
+    assert told["best"]["alpha"] in ("auto", 0.1)
+    assert str(clinic.ledger.spent) == "epsilon=0.8, delta=0"
+    card = tacit.load("t.tacit").card_
+    assert "private search" in card.record["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    assert card.record["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 0.8
+    for wrong in ("alpha", "alpha=", "=1", "ledger=1", "nosuch=1"):
+        assert clinic.run(*asked[:-4], "--try", wrong).code == 2

@@ -7,6 +7,8 @@ import typer
 from tacit.cli.audit import EXAMPLE as AUDIT
 from tacit.cli.audit import audit
 from tacit.cli.demo import demo
+from tacit.cli.evaluate import EXAMPLE as EVALUATE
+from tacit.cli.evaluate import evaluate
 from tacit.cli.explain import EXAMPLE as EXPLAIN
 from tacit.cli.explain import explain
 from tacit.cli.group import TacitGroup
@@ -20,6 +22,8 @@ from tacit.cli.query import query
 from tacit.cli.schema import app as schema
 from tacit.cli.train import EXAMPLE as TRAIN
 from tacit.cli.train import train
+from tacit.cli.tune import EXAMPLE as TUNE
+from tacit.cli.tune import tune
 from tacit.version import VERSION
 
 app = typer.Typer(
@@ -51,6 +55,8 @@ def tacit(
 
 app.command(epilog=TRAIN)(train)
 app.command(epilog=PREDICT)(predict)
+app.command(epilog=EVALUATE)(evaluate)
+app.command(epilog=TUNE)(tune)
 app.command(epilog=INSPECT)(inspect)
 app.command(epilog=QUERY)(query)
 app.command(epilog=EXPLAIN)(explain)

@@ -2,7 +2,7 @@
 
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +54,7 @@ _ROOM = 4 * 2**20
 
 @final
 @dataclass(frozen=True)
-class _Files:
+class Files:
     """Where a model, its report and its card go."""
 
     model: Path
@@ -63,6 +63,7 @@ class _Files:
 
     @property
     def all(self) -> list[Path]:
+        """All of them."""
         return [path for path in (self.model, self.report, self.card) if path is not None]
 
     def check(self) -> None:
@@ -100,14 +101,14 @@ def train(
     """Train a private model: charge the ledger, learn, and write the model, its card and a report."""
     with answering(as_json, quiet) as out:
         seed_without_ledger(seed, ledger)
-        files = _Files(output, report or output.with_suffix(".html"), card)
+        files = Files(output, report or output.with_suffix(".html"), card)
         declared, answers, paying = Schema.load(schema), _answers(about), account(ledger, account_name)
-        model = _model(method, declared, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
+        model = model_for(method, declared, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
         with _telling(paying, out):
             records = opened(source, declared, unit=unit, key=key, part=part)
             price = model.price(records)
             if dry_run:
-                out.result(_priced(price), str(price))
+                out.result(priced(price), str(price))
                 return
             files.check()
             if paying is None and seed is None:
@@ -122,13 +123,8 @@ def train(
         }
         if files.card is not None:
             pieces[files.card] = made.save
-        lost = _written(pieces)
+        write_all(pieces, as_json)
         plain = {**_told(model, records, made), "model": str(output), "report": str(files.report)}
-        if lost:
-            words = "; ".join(f"{path} is at {other}" if other else f"{path} is lost" for path, other in lost.items())
-            refuse(
-                "FileNotWritten", f"the fit was made, and not every file could be written: {words}.", FAILED, as_json
-            )
         out.result(plain, _shown(plain))
         if made.open:
             out.note(
@@ -136,7 +132,8 @@ def train(
             )
 
 
-def _model(method: Method, schema: Schema, **given: Any) -> Any:
+def model_for(method: Method, schema: Schema, **given: Any) -> Any:
+    """Return an estimator for the target of a schema."""
     if schema.target is None:
         raise InvalidParameter('the schema names no column to predict. Write target = "..." above its columns.')
     is_number = isinstance(schema.columns[schema.target], Number)
@@ -170,8 +167,8 @@ def _telling(ledger: Ledger | None, out: Answering) -> Iterator[None]:
         raise
 
 
-def _written(pieces: dict[Path, Callable[[Path], None]]) -> dict[Path, Path | None]:
-    """Write every file; what cannot be written where it should is saved from being lost in the temporary folder."""
+def write_all(pieces: Mapping[Path, Callable[[Path], None]], as_json: bool) -> None:
+    """Write every file; what cannot be written where it should goes to the temporary folder, and the command fails."""
     lost: dict[Path, Path | None] = {}
     for path, write in pieces.items():
         try:
@@ -183,10 +180,13 @@ def _written(pieces: dict[Path, Callable[[Path], None]]) -> dict[Path, Path | No
                 lost[path] = other
             except FileNotWritten:
                 lost[path] = None
-    return lost
+    if lost:
+        words = "; ".join(f"{path} is at {other}" if other else f"{path} is lost" for path, other in lost.items())
+        refuse("FileNotWritten", f"the fit was made, and not every file could be written: {words}.", FAILED, as_json)
 
 
-def _priced(price: Any) -> dict[str, Any]:
+def priced(price: Any) -> dict[str, Any]:
+    """Return what something would cost as plain values."""
     return {
         "charged": False,
         "cost": None if price.budget is None else exact_amount(price.budget),

@@ -101,6 +101,25 @@ def card_of_model(
     return Card(record_of(known, answers or {}), own)
 
 
+def card_of_scores(
+    model: Any, release: Release[Any], *, ledger: Ledger | None = None, answers: Mapping[str, str] | None = None
+) -> Card:
+    """Return the card of private scores of a model, on records that it did not learn from."""
+    encoder, name = getattr(model, "encoder_", None), type(model).__name__
+    known = {
+        **_common(release, ledger),
+        "deployment.data_product_type": "summary statistics",
+        "deployment.dp_flavor.data_domain": facts.domain_in_words(
+            None if encoder is None else encoder.schema, getattr(model, "n_features_in_", 0), release.unit
+        ),
+        "deployment.model.release_type": "One-shot",
+        "deployment.model.release_type_description": "All scores are computed from one released table.",
+        "deployment.model.interactivity": "Non-interactive",
+        "deployment.implementation.mechanisms": f"A noisy table of how {name} scores held-out records. {facts.DRAWING}",
+    }
+    return Card(record_of(known, answers or {}), {**_own(release, ledger, None, None), "scores of": name})
+
+
 def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) -> Card:
     """Return the card of everything that is charged to a ledger, as far as its history goes."""
     budget, count = ledger.spent, len(ledger.entries())
@@ -138,8 +157,15 @@ def _common(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
         f"{additional}.post_processing": facts.POST,
         f"{additional}.composition": _composition(release, ledger),
         "deployment.implementation.pre_processing_eda_hyperparameter_tuning": f"{facts.CLEANING} "
-        f"{OPEN}{ASKED['explored'].question}.",
+        f"{_tuned(release)}{OPEN}{ASKED['explored'].question}.",
     }
+
+
+def _tuned(release: Release[Any]) -> str:
+    """Say what is known of tuning: that of a private search is part of what was charged."""
+    if type(release.event).__name__ != "RepeatAndSelectDpEvent":
+        return ""
+    return "Parameters were chosen by a private search whose whole cost is the epsilon stated here. "
 
 
 def _spoken(release: Release[Any], ledger: Ledger | None) -> str:

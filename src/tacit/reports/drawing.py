@@ -69,8 +69,8 @@ def effect_picture(effect: Effect, low: float, high: float) -> Markup:
     """Draw the effect of a column over its values with a band of two standard deviations of noise, all on one scale."""
     if isinstance(effect.values, tuple):
         return _surface(effect)
-    rows = np.atleast_2d(effect.effect)
-    bands = np.zeros_like(rows) if effect.noise is None else 2 * np.atleast_2d(effect.noise)
+    rows = np.clip(np.atleast_2d(effect.effect), low, high)
+    bands = np.zeros_like(rows) if effect.noise is None else np.nan_to_num(2 * np.atleast_2d(effect.noise))
     values = np.asarray(effect.values)
     return (_levels if values.dtype.kind in "OU" else _curve)(effect.column, values, rows, bands, low, high)
 
@@ -190,6 +190,34 @@ def guess_picture(budget: Budget) -> Markup:
     for tick in (0, 2, 4, 6):
         frame.text(f"{tick}", frame.x(tick), _TALL - 16)
     frame.text("epsilon (dot: this release)", _WIDE / 2, _TALL - 3)
+    return frame.done()
+
+
+def square_picture(
+    title: str,
+    across: str,
+    up: str,
+    curves: Sequence[tuple[Floats, Floats]],
+    *,
+    points: Sequence[tuple[float, float, tuple[float, float]]] = (),
+    diagonal: bool = False,
+) -> Markup:
+    """Draw curves between 0 and 1, and points with their ranges."""
+    frame = _Frame.of(title, 0, 1, 0, 1)
+    frame.axis()
+    if diagonal:
+        frame.line([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))], "zero")
+    for number, (places, heights) in enumerate(curves):
+        spots = [(frame.x(float(x)), frame.y(float(y))) for x, y in zip(places, heights, strict=True)]
+        frame.line(spots, f"curve c{number % _COLOURS}")
+    for place, value, (low, high) in points:
+        frame.line([(frame.x(place), frame.y(max(low, 0))), (frame.x(place), frame.y(min(high, 1)))], "whisker c0")
+        at = min(max(value, 0.0), 1.0)
+        dot = {"cx": _number(frame.x(place)), "cy": _number(frame.y(at)), "r": "3", "class": "dot c0"}
+        SubElement(frame.root, "circle", dot)
+    frame.text("0", frame.x(0), _TALL - 16)
+    frame.text("1", frame.x(1), _TALL - 16, "end")
+    frame.text(f"{title}: {up} against {across}", _WIDE / 2, _TALL - 3)
     return frame.done()
 
 

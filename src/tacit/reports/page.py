@@ -40,7 +40,13 @@ class Scored:
 
 
 def model_page(
-    model: Any, card: Card, *, again: str = "", scores: Sequence[Scored] = (), pictures: Sequence[Markup] = ()
+    model: Any,
+    card: Card,
+    *,
+    again: str = "",
+    scores: Sequence[Scored] = (),
+    scores_guarantee: str = "",
+    pictures: Sequence[Markup] = (),
 ) -> str:
     """Return the page about a fitted model; `scores` and `pictures` are of a private evaluation, if there was one."""
     release, encoder = model.release_, getattr(model, "encoder_", None)
@@ -55,8 +61,10 @@ def model_page(
         guess="" if release.budget is None or not release.private else guess_picture(release.budget),
         drawn=drawn,
         left_out=left_out,
+        noise_known=_noise_known(model),
         legend=[shown(str(name)) for name in getattr(model, "classes_", [])],
         scores=scores,
+        scores_guarantee=scores_guarantee,
         pictures=pictures,
         public=[shown(fact, 200) for fact in release.public],
         columns=[] if encoder is None else _columns(encoder.schema),
@@ -81,6 +89,11 @@ def _learned(model: Any) -> tuple[list[Markup], int]:
     bands = [None] * len(rows) if noises is None else np.atleast_2d(noises)
     names = getattr(model, "feature_names_in_", [f"x{place}" for place in range(rows.shape[1])])
     return [bars(list(map(str, names)), row, band) for row, band in zip(rows, bands, strict=True)][:_MOST_PICTURES], 0
+
+
+def _noise_known(model: Any) -> bool:
+    """Return whether the noise in every coefficient has a known bound."""
+    return bool(np.all(np.isfinite(getattr(model, "coef_noise_", np.nan))))
 
 
 def _strength(effect: Effect) -> float:

@@ -1,0 +1,126 @@
+"""`tacit tune`: the best of some candidates, chosen privately and paid for once, model and all."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.answering import AsJson, Quiet, answering, example, seed_without_ledger
+from tacit.cli.sources import (
+    AccountName,
+    KeyColumn,
+    LedgerAddress,
+    Part,
+    SchemaFile,
+    Source,
+    UnitColumn,
+    account,
+    opened,
+)
+from tacit.cli.train import Files, Method, model_for, priced, write_all
+from tacit.data.schema import Schema
+from tacit.errors import InvalidParameter
+from tacit.files import write_whole
+from tacit.model_selection import PrivateSearch
+from tacit.models.file import save
+from tacit.reports.card import card_of_model
+from tacit.reports.page import model_page
+
+EXAMPLE = example(
+    "tacit tune patients.csv --schema s.toml --epsilon 0.5 --try alpha=auto,0.01,0.1 --runs 3 --output tuned.tacit"
+)
+
+
+def tune(
+    source: Source,
+    schema: SchemaFile,
+    epsilon: Annotated[float, typer.Option(help="How much everything may cost: all fits, all scores, the model.")],
+    candidates: Annotated[
+        list[str], typer.Option("--try", help="Values to try, such as alpha=auto,0.01,0.1; one option a parameter.")
+    ],
+    method: Annotated[Method, typer.Option(help="The model; auto: by the target.")] = "auto",
+    runs: Annotated[float | None, typer.Option(help="How many fits on average; by default 50 or more.")] = None,
+    ledger: LedgerAddress = None,
+    account_name: AccountName = None,
+    output: Annotated[Path, typer.Option(help="The model file.")] = Path("model.tacit"),
+    report: Annotated[Path | None, typer.Option(help="The report; by default beside the model, as .html.")] = None,
+    unit: UnitColumn = None,
+    key: KeyColumn = None,
+    part: Part = "all",
+    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the best parameters: half of epsilon goes to each run, and the best of them is yours, paid for.
+
+    How long it takes tells how many runs there were, which is not private: do not publish it.
+    """
+    with answering(as_json, quiet) as out:
+        seed_without_ledger(seed, ledger)
+        files = Files(output, report or output.with_suffix(".html"), None)
+        declared, paying = Schema.load(schema), account(ledger, account_name)
+        search = PrivateSearch(
+            model_for(method, declared),
+            _grid(candidates),
+            epsilon=epsilon,
+            runs=runs,
+            ledger=paying,
+            random_state=seed,
+        )
+        records = opened(source, declared, unit=unit, key=key, part=part)
+        price = search.price(records)
+        if dry_run:
+            out.result(priced(price), str(price))
+            return
+        files.check()
+        if paying is None and seed is None:
+            out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
+        with out.progress("searching"):
+            search.fit(records)
+        best = search.best_estimator_
+        made = card_of_model(best, ledger=records.account(paying))
+        write_all(
+            {
+                files.model: lambda path: save(best, path, card=made),
+                files.report: lambda path: write_whole(path, [model_page(best, made).encode("utf-8", "replace")]),
+            },
+            as_json,
+        )
+        plain = {
+            "guarantee": search.release_.guarantee,
+            "private": search.release_.private,
+            "charged": search.release_.entry is not None,
+            "best": dict(search.best_params_),
+            "scoring": search.scoring_,
+            "score": float(search.best_score_),
+            "score_noise": float(search.score_noise_),
+            "model": str(output),
+            "report": str(files.report),
+        }
+        chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
+        words = f"best       {chosen}\n{search.scoring_:10} {search.best_score_:.4f} within {search.score_noise_:.4f}\n"
+        out.result(plain, f"{words}model      {output}\nguarantee  {search.release_.guarantee}")
+
+
+def _grid(given: list[str]) -> dict[str, list[Any]]:
+    """Read alpha=auto,0.01,0.1 for each parameter."""
+    grid: dict[str, list[Any]] = {}
+    for text in given:
+        name, mark, values = text.partition("=")
+        if not mark or not name.isidentifier() or name in grid or not values:
+            raise InvalidParameter(f"--try needs values of a parameter, such as alpha=auto,0.01,0.1; got {text!r}.")
+        grid[name] = [_value(value) for value in values.split(",")]
+    return grid
+
+
+def _value(text: str) -> Any:
+    """Read a truth value, a number or a word."""
+    if text in ("true", "false", "True", "False"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

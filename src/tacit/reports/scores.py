@@ -1,0 +1,43 @@
+"""Private scores as the report shows them."""
+
+from markupsafe import Markup
+
+from tacit.evaluation import ClassesReport, RegressionReport, Report, TwoClassReport
+from tacit.reports.drawing import square_picture
+from tacit.reports.page import Scored
+
+_MOST_CLASSES = 6
+
+
+def scored(report: Report) -> list[Scored]:
+    """Return every figure with where noise, and noise and sampling together, leave it."""
+    found = []
+    for name, figure in report.figures().items():
+        noise, both = (f"{low:.4f} to {high:.4f}" for low, high in (figure.noise, figure.interval))
+        interval = f"noise {noise}; with sampling {both} ({figure.confidence:.0%} each)"
+        found.append(Scored(name.replace("_", " "), f"{figure.value:.4f}", interval))
+    return found
+
+
+def pictures_of(report: Report) -> list[Markup]:
+    """Return the ROC curve, precision against recall and the calibration of a classifier, one drawing each."""
+    if isinstance(report, RegressionReport):
+        return []
+    if isinstance(report, ClassesReport):
+        each = [(str(name), report.of(name)) for name in report.classes[:_MOST_CLASSES]]
+        curves = [(two.roc.x, two.roc.y) for _, two in each]
+        return [square_picture("ROC of each class against the rest", "false alarms", "hits", curves, diagonal=True)]
+    assert isinstance(report, TwoClassReport)
+    roc, precision = report.roc, report.precision_recall
+    drawn = [
+        square_picture("ROC", "false alarms", "hits", [(roc.x, roc.y)], diagonal=True),
+        square_picture("Precision and recall", "recall", "precision", [(precision.x, precision.y)]),
+    ]
+    if report.has_probabilities:
+        said = report.calibration
+        points = [
+            (float(place), figure.value, figure.noise)
+            for place, figure in zip(said.predicted, said.observed, strict=True)
+        ]
+        drawn.append(square_picture("Calibration", "predicted", "observed", [], points=points, diagonal=True))
+    return drawn

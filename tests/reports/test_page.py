@@ -1,0 +1,166 @@
+"""The report is one page that runs nothing, loads nothing, quotes nothing as code, and shows what was released."""
+
+import html
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from support.fitted_models import NAMES, fitted_model
+from tacit import Budget, Ledger, PrivateLogisticRegression, Records, Schema
+from tacit.data import Category, Number
+from tacit.evaluation import report
+from tacit.reports import card_of_ledger, card_of_model
+from tacit.reports.card import card_of_scores
+from tacit.reports.drawing import budget_picture, effect_picture, guess_picture, shown, ticks
+from tacit.reports.page import model_page
+from tacit.reports.scores import pictures_of, scored
+
+CHROMIUM = shutil.which("chromium")
+HOSTILE = (
+    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</title><svg onload=alert(1)>", "{{ 7 * 7 }}",
+    "{% raw %}", "&lt;b&gt;", "javascript:alert(1)", "\x00\x1b[31m\u202e", "' onclick='x", "a" * 5000, "-->", "]]>",
+)  # fmt: skip
+DRAWN = {"polyline", "polygon", "text", "circle", "rect"}
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Tags(HTMLParser):
+    """The tags and the attributes of a page; an end without its beginning is a fault."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.open, self.faults = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        """Remember a tag."""
+        self.found.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        """Remember a tag that is its own end."""
+        self.found.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        """Match an end with its beginning."""
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+
+def _inert(page):
+    """Assert that a page has no script, no handler and no address of anything, and that its tags are balanced."""
+    tags = Tags(page)
+    assert tags.faults == tags.open == []
+    names = {tag for tag, _ in tags.found}
+    assert not names & {"script", "img", "link", "iframe", "object", "embed", "base", "form", "image", "use", "a"}
+    for _, attributes in tags.found:
+        assert not any(name.startswith("on") or name in ("href", "src", "xlink:href", "action") for name in attributes)
+    assert "default-src 'none'" in page
+    return tags
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_has_a_page_that_runs_nothing(name):
+    """For every kind of model: inert, below 2 MB, with the guarantee and the card on it."""
+    model, _ = fitted_model(name)
+    card = card_of_model(model)
+    page = model_page(model, card, again="tacit train x.csv")
+    _inert(page)
+    assert len(page.encode()) < 2_000_000
+    text = html.unescape(re.sub(r"<[^>]*>", "", page))
+    assert model.release_.guarantee in text
+    assert "tacit train x.csv" in text
+    assert all(word in text for word in ("registry_author", "OPEN, for a person"))
+    assert ("NOT private" in text) == (not model.release_.private)
+
+
+@pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_are_text(word):
+    """Names of columns, levels and classes that look like code stand on the page as text, and change no tag."""
+    clean = word.replace("\x00", "").strip() or "x"
+    generator = np.random.default_rng(0)
+
+    def page_for(name):
+        schema = Schema(
+            {name: Number(0, 1), f"{name} ": Category([f"{name}1", "b"]), "y": Category([f"{name}c", "d"])}, target="y"
+        )
+        table = {name: generator.random(50), f"{name} ": ["b"] * 50, "y": ["d"] * 50}
+        model = PrivateLogisticRegression(1.0).fit(Records(table, schema))
+        return model_page(model, card_of_model(model, answers={"author": name}))
+
+    def tags(page):
+        # How much is drawn depends on the noise.
+        return [tag for tag, _ in _inert(page).found if tag not in DRAWN]
+
+    assert tags(page_for(clean)) == tags(page_for("plain"))
+
+
+def test_the_page_says_what_was_spent_and_is_left(tmp_path):
+    """Budget, this release, the rest and the head of the ledger are on it."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="clinic", budget=Budget(1))
+    records = Records({"a": np.arange(100.0), "y": ["d", "e"] * 50}, _SCHEMA)
+    model = PrivateLogisticRegression(0.25, ledger=ledger).fit(records)
+    page = model_page(model, card_of_model(model, ledger=ledger))
+    assert all(words in page for words in ("epsilon=0.25, delta=0", "epsilon=0.75, delta=0", ledger.head))
+    alone = model_page(model, card_of_model(model))
+    assert "nobody remembers" in alone
+    assert ledger.head not in card_of_model(model).to_yaml() or "entry" in card_of_model(model).tacit
+    assert card_of_ledger(ledger).tacit["ledger"]["head"] == ledger.head
+
+
+_SCHEMA = Schema({"a": Number(0, 100), "y": Category(["d", "e"])}, target="y")
+
+
+def test_private_scores_are_shown_with_their_intervals():
+    """Every figure of an evaluation stands there with where noise leaves it, and its curves are drawn."""
+    for name in ("records", "records, regression"):
+        model, rows = fitted_model(name)
+        told = report(model, Records(rows, model.encoder_.schema), epsilon=1.0)
+        card = card_of_scores(model, told.release)
+        page = model_page(
+            model, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
+        )
+        _inert(page)
+        assert all(f"{figure.value:.4f}" in page for figure in told.figures().values())
+        assert card.record["deployment"]["data_product_type"] == "summary statistics"
+        assert ("<title>ROC</title>" in page) == (name == "records")
+
+
+def test_pictures_stay_within_their_frame():
+    """No number of a drawing is outside of it or not finite, whatever is drawn."""
+    drawn = [guess_picture(Budget(epsilon)) for epsilon in (1e-3, 1, 1e3)]
+    drawn += [budget_picture(0, 0, 0), budget_picture(1, 1e-9, 1e9)]
+    for name in ("records", "records, curves", "records, knots", "records, regression"):
+        drawn += [effect_picture(effect, -1e-3, 1e-3) for effect in fitted_model(name)[0].curves_.values()]
+    for picture in drawn:
+        assert "nan" not in picture
+        assert "inf" not in picture
+    assert list(ticks(-1, 1)) == [-1.0, -0.5, 0.0, 0.5, 1.0]
+    assert len(list(ticks(0, 1e-12))) in range(3, 9)
+    assert shown("a\x00b\u202e") == "a\\x00b\\u202e"
+    assert len(shown("x" * 1000)) == 60
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed here")
+@pytest.mark.parametrize("width", [500, 1200])
+def test_a_browser_shows_the_page_without_a_word_of_complaint(tmp_path, width):
+    """Chromium draws it at a phone's and a desktop's width; its console, which tells refused loads, stays empty."""
+    model, _ = fitted_model("records, curves")
+    page, picture = tmp_path / "page.html", tmp_path / "page.png"
+    page.write_text(model_page(model, card_of_model(model)), "utf-8")
+    done = subprocess.run(
+        [
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+            "--disable-background-networking", "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}",
+            "--enable-logging=stderr", f"--window-size={width},2000", f"--screenshot={picture}", page.as_uri(),
+        ],
+        capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert picture.stat().st_size > 20_000
+    assert b"CONSOLE" not in done.stderr
