@@ -4,8 +4,8 @@
 
 Writes results/accuracy.csv (every fit, as soon as it is made), accuracy.md (tables and verdicts) and accuracy.svg.
 With --only, the other settings keep the fits that accuracy.csv already holds. Nothing is tuned: every private fit is
-`PrivateLogisticRegression(epsilon, delta)` with its defaults, except that the rows "Gaussian objective" ask for
-perturbation="objective". Seeds make the fits rehearsals: repeatable, with the law of a private fit.
+`PrivateLogisticRegression(epsilon, delta)` with its defaults, except that the rows "noisy gradients" ask for
+perturbation="gradient". Seeds make the fits rehearsals: repeatable, with the law of a private fit.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from typing import Any
 import datasets
 import numpy as np
 from accuracy_page import page, picture
-from accuracy_settings import BY_NAME, MAJORITY, OBJECTIVE, PLAIN, PURE, RESULTS, SKLEARN, SOURCE, Fit, Setting
+from accuracy_settings import BY_NAME, GRADIENT, MAJORITY, PLAIN, PURE, RESULTS, SKLEARN, SOURCE, Fit, Setting
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import Progress
@@ -83,7 +83,7 @@ def _private(
     return PrivateLogisticRegression(
         epsilon,
         delta,
-        perturbation="objective" if label == OBJECTIVE else "auto",
+        perturbation="gradient" if label == GRADIENT else "auto",
         data_norm=1.0,
         classes=classes,
         random_state=int(rng.integers(2**31)),

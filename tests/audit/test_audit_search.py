@@ -13,7 +13,7 @@ from tacit.audit.laws import NoiseLaw, Tilted, huber_hinge, huber_regression, lo
 from tacit.audit.search import held_pairs, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
-from tacit.erm.classification import MARGIN
+from tacit.erm.perturbations.defaults import MARGIN
 
 SOLVER_SHARE = 0.99
 """What objective perturbation leaves of epsilon for the random term; the rest pays for the solver's error."""

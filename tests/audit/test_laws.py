@@ -20,7 +20,7 @@ from tacit.audit.laws import (
     minimiser,
 )
 from tacit.erm import HuberHinge, HuberRegression, Logistic, Objective, Rows, solve
-from tacit.erm.classification import MARGIN
+from tacit.erm.perturbations.defaults import MARGIN
 
 ROWS = np.array([[0.6, -0.3], [0.1, 0.9], [-0.7, 0.2]])
 TARGETS = np.array([1.0, -1.0, 1.0])

@@ -20,8 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from tacit import noise
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.losses.softmax import ClippedSoftmax
+from tacit.erm.perturbations.defaults import MARGIN
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -106,7 +107,10 @@ def test_the_ridge_that_was_used_is_kept() -> None:
     low = PrivateLogisticRegression(1.0, data_norm=1.0, alpha=1e-9).fit(X, Y)
     assert low.alpha_ == pytest.approx(2 * norm_squared / (80 * 0.99), rel=1e-6)
     assert PrivateLogisticRegression(1.0, data_norm=1.0, alpha=0.5).fit(X, Y).alpha_ == 0.5
-    assert PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, alpha=1e-3).fit(X, Y).alpha_ == 1e-3
+    assert (
+        PrivateLogisticRegression(1.0, 1e-6, perturbation="gradient", data_norm=1.0, alpha=1e-3).fit(X, Y).alpha_
+        == 1e-3
+    )
 
 
 @pytest.mark.parametrize("make", [PrivateLogisticRegression, PrivateLinearSVC])

@@ -8,7 +8,6 @@ import pytest
 
 from tacit import Budget, Ledger, PrivateERM, PrivateLinearRegression, PrivateLogisticRegression
 from tacit.erm import HuberHinge, HuberRegression, Logistic
-from tacit.erm.classification import MARGIN
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
 
@@ -53,8 +52,8 @@ def test_the_logistic_loss_gives_logistic_regression(problem):
     """Under the same seed and with the same anchor the general estimator and the special one agree."""
     rows, scores = problem
     labels = np.where(scores > 0, "yes", "no")
-    general = PrivateERM(Logistic(MARGIN), 1.0, data_norm=1.0, random_state=0).fit(rows, labels)
     special = PrivateLogisticRegression(1.0, data_norm=1.0, random_state=0).fit(rows, labels)
+    general = PrivateERM(Logistic(special.margin_), 1.0, data_norm=1.0, random_state=0).fit(rows, labels)
     assert np.array_equal(general.coef_, special.coef_[0])
     assert np.array_equal(general.predict(rows), special.predict(rows))
 

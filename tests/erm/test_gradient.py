@@ -196,7 +196,7 @@ def test_the_noise_in_a_gradient_has_its_standard_deviation() -> None:
 def test_steps_and_ridge_follow_the_proof_notes(epsilon: float) -> None:
     """The default ridge is R^2/(n s), and as many steps are taken as acceleration needs for it."""
     budget, setting = Budget(epsilon, 1e-6), Setting(5000, 20, 2.0, Logistic())
-    mechanism = perturbation_for("auto", budget, setting, "auto")
+    mechanism = perturbation_for("gradient", budget, setting, "auto")
     assert isinstance(mechanism, GradientPerturbation)
     alpha = 4 / (5000 * gaussian_shift(budget))
     assert mechanism.alpha == pytest.approx(alpha)
@@ -228,12 +228,12 @@ def test_default_ridges_come_from_public_quantities(count: int) -> None:
 
 @pytest.mark.parametrize("count", [10, 1000, 10**6])
 def test_the_default_ridge_of_a_loss_with_an_anchor_follows_the_noise(count: int) -> None:
-    """The noise in a prediction is the anchor over three roots of noise to signal, kept between 0.15 and 1.5."""
+    """The noise in a prediction is one over the root of noise to signal, which is kept between 0.15 and 0.5."""
     setting = Setting(count, 20, 3.0, Logistic(2.0))
     for kind, budget in (("objective", Budget(0.5)), ("objective", Budget(0.5, 1e-6)), ("gradient", Budget(0.5, 1e-6))):
         sigma = 6 * math.sqrt(21) / 0.5 if budget.is_pure else 6 / gaussian_shift(budget)
-        share = min(1.5, max(0.15, 3 * math.sqrt(sigma * math.sqrt(20) / (count * 3)))) / 2
-        least = 2 * 9 / 0.5 if kind == "objective" else 0.0
+        share = min(0.5, max(0.15, math.sqrt(sigma * math.sqrt(20) / (count * 3))))
+        least = 2 * 9 / 0.5 if kind == "objective" else 9 / 20
         assert default_alpha(kind, budget, setting) == pytest.approx(max(least, share * 3 * sigma) / count)
     assert default_alpha("output", Budget(0.5), setting) == pytest.approx(3 * 6 * math.sqrt(21) / 0.5 / 2 / count)
 
@@ -257,10 +257,12 @@ def test_gradients_of_several_classes_are_clipped() -> None:
 
 
 def test_the_perturbation_left_to_auto_depends_on_the_budget_and_the_loss_alone() -> None:
-    """Objective when delta is 0, gradients when it is not, the output when the loss has a corner."""
+    """Objective for one score whose slope has one sign, gradients else, the output when the loss has a corner."""
     setting, corner = Setting(10, 2, 1.0, Logistic()), Setting(10, 2, 1.0, Hinge())
     assert isinstance(perturbation_for("auto", Budget(1.0), setting, "auto"), ObjectivePerturbation)
-    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), setting, "auto"), GradientPerturbation)
+    joint = Setting(10, 2, 1.0, Softmax(3))
+    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), setting, "auto"), ObjectivePerturbation)
+    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), joint, "auto"), GradientPerturbation)
     assert isinstance(perturbation_for("auto", Budget(1.0), corner, "auto"), OutputPerturbation)
     assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), corner, "auto"), OutputPerturbation)
     assert default_kind(Budget(1.0), setting) == "objective"

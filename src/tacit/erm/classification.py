@@ -1,7 +1,7 @@
 """Linear classifiers with scikit-learn manners."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
 from tacit.checks import finite_number
 from tacit.erm.fitting import LinearEstimator, signs
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
-from tacit.erm.perturbations.defaults import Kind
+from tacit.erm.perturbations.defaults import Kind, default_margin
+from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
@@ -23,8 +25,8 @@ from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Saved
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
-MARGIN = 3.0
-"""The anchor of the logistic loss in private fits of two classes."""
+Binary = Callable[[Budget | None, Rows], Loss]
+"""The loss of two classes for a budget and rows, of which only what is public is used."""
 
 
 @dataclass(eq=False, repr=False)
@@ -71,14 +73,14 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
         check_told(self.classes, X)
         return cast("Self", learn(self, X, y, "classification", sample_weight, groups))
 
-    def _fit(self, X: Any, y: Any, weighing: Weighing, binary: Loss, joint: type[Softmax] | None) -> float:
+    def _fit(self, X: Any, y: Any, weighing: Weighing, binary: Binary, joint: type[Softmax] | None) -> float:
         """Set the fitted attributes; return the margin that was used."""
         budget, rows, labels = self._read(X, y, numeric=False)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
         factors = class_factors(self.class_weight, classes)
         rows = rows.weighed(weighing.shares(rows.length, by_class(factors, indices)))
         several = len(classes) if len(classes) > 2 else 0
-        loss = joint(several) if joint and several else binary
+        loss = joint(several) if joint and several else binary(budget, rows)
         targets = indices if several else signs(indices)
         fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         self.classes_ = classes
@@ -95,10 +97,12 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
 class PrivateLogisticRegression(_LinearClassifier):
     """Logistic regression: two classes, or several jointly (softmax).
 
-    A private fit of two classes minimises log(1 + exp(3 - margin)), under which a record counts in full until it is
-    on the right side by some distance: the noise is made for records that count in full, whether they do or not. Noisy
-    gradients of several classes have such a margin too. `margin_` says how much was used, and `predict_proba` accounts
-    for it (docs/decisions/0005-a-margin-in-the-loss.md). `PrivateERM(Logistic(), ...)` fits the ordinary loss.
+    A private fit of two classes minimises log(1 + exp(a - m)), m the margin, under which a record counts in full until
+    it is on the right side by some distance: the noise is made for records that count in full, whether they do or not.
+    a follows from n, the number of columns, epsilon and delta: 3 where there is much noise, and nothing where there is
+    little. Noisy gradients of several classes have such a margin too. `margin_` says how much was used, and
+    `predict_proba` accounts for it (docs/decisions/0005-a-margin-in-the-loss.md, 0015-defaults-by-three-scores.md).
+    `PrivateERM(Logistic(), ...)` fits the ordinary loss.
 
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0;
     for `groups`, or records with a unit, neighbours differ in all the rows of one person.
@@ -109,8 +113,8 @@ class PrivateLogisticRegression(_LinearClassifier):
     Parameters
     ----------
     epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary model, without privacy.
-    perturbation : "objective", "output", "gradient" (needs delta > 0), or "auto": objective when delta is 0,
-        else gradient.
+    perturbation : "objective", "output", "gradient" (needs delta > 0), or "auto": objective for two classes and when
+        delta is 0, else gradient.
     data_norm : the L2 norm that rows are clipped to; may be left out behind a `PublicEncoder`.
     alpha : the ridge in mean loss + alpha/2 |w|^2; "auto" uses n, the number of features, epsilon, delta and
         data_norm. It is raised where the guarantee needs it; `alpha_` says what was used.
@@ -128,8 +132,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     saved = _LinearClassifier.saved.and_also(margin_=Number(0, 100))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
-        margin = 0.0 if self.epsilon == np.inf else MARGIN
-        self.margin_ = self._fit(X, y, weighing, Logistic(margin), Softmax)
+        self.margin_ = self._fit(X, y, weighing, _logistic, Softmax)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row."""
@@ -138,6 +141,10 @@ class PrivateLogisticRegression(_LinearClassifier):
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class for every row."""
         return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+
+
+def _logistic(budget: Budget | None, rows: Rows) -> Logistic:
+    return Logistic(default_margin(budget, rows.dimension, rows.count))
 
 
 @final
@@ -162,7 +169,7 @@ class PrivateLinearSVC(_LinearClassifier):
         width = finite_number("width", self.width)
         if not 1e-6 <= width <= 1e6:
             raise InvalidParameter(f"width must lie between 1e-6 and 1e6, got {self.width!r}.")
-        self._fit(X, y, weighing, HuberHinge(width) if self.loss == "huber" else Hinge(), None)
+        self._fit(X, y, weighing, lambda budget, rows: HuberHinge(width) if self.loss == "huber" else Hinge(), None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

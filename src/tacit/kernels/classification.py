@@ -7,9 +7,9 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.erm.classification import MARGIN
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Logistic
+from tacit.erm.perturbations.defaults import MARGIN
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget

@@ -26,9 +26,9 @@ from tacit.audit.report import Exact
 from tacit.audit.search import Found, Pair, held_pairs, largest_loss, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic, PointwiseLoss
-from tacit.erm.classification import MARGIN, PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
-from tacit.erm.perturbations.defaults import Kind, perturbation_for
+from tacit.erm.perturbations.defaults import MARGIN, Kind, perturbation_for
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.regression import PrivateLinearRegression, Way
@@ -211,6 +211,7 @@ def _kind(question: Question) -> Kind:
 
 
 _OPTIONS = ("n_lambda", "perturbation")
+# In sets of a few records there is so much noise that the margin is the largest.
 _LOGISTIC = _linear(PrivateLogisticRegression, Logistic(MARGIN), logistic(MARGIN))
 _HINGE = _linear(partial(PrivateLinearSVC, width=0.5), HuberHinge(0.5), huber_hinge(0.5))
 _OWN = _linear(partial(PrivateERM, HuberHinge(1.0)), HuberHinge(1.0), huber_hinge(1.0))

@@ -124,6 +124,15 @@ def _inside(budget: Budget, error: float) -> Budget:
     return Budget.amount(budget.exact_epsilon - 2 * Fraction(error), delta)
 
 
+def gaussian_is_certified(budget: Budget, setting: Setting) -> bool:
+    """Whether Gaussian noise in the objective can be calibrated to a budget with a delta."""
+    try:
+        _inside(budget, gaussian_error(setting.free))
+    except InvalidParameter:
+        return False
+    return True
+
+
 def _logistic(budget: Budget, setting: Setting, alpha: float) -> tuple[float, float]:
     """The Jacobian is free if kappa + a <= epsilon and 2 kappa <= epsilon + a, a = (R/sigma)^2."""
     epsilon = rounded_down(budget.exact_epsilon)

@@ -1,24 +1,22 @@
 """How far numbers may bend, from public quantities alone.
 
-What counts is noise over signal: the length of the noise in a sum of gradients over that of a sum in which all records
-agree. Hats (`tacit.data.curves`) make no row longer; so under Gaussian noise, which is the same in every coordinate
-however many there are, they cost nothing but what the ridge lets through, and it is enough to lower them as the noise
-grows. Noise of a pure budget grows with the number of coordinates: there a curve has as many knots as the noise allows.
+What counts is noise over signal (`tacit.erm.perturbations.defaults`). Hats (`tacit.data.curves`) make no row longer; so
+under Gaussian noise, which is the same in every coordinate however many there are, they cost nothing but what the ridge
+lets through, and it is enough to lower them as the noise grows. Noise of a pure budget grows with the number of
+coordinates: there a curve has as many knots as may be had for a fixed amount of additional noise over signal.
 
-Both thresholds were found on made-up tables and checked on others (docs/decisions/0013-curves.md).
+Both amounts were found on made-up tables and checked on others (docs/decisions/0015-defaults-by-three-scores.md).
 """
 
-import math
-
-from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.data.curves import Curves
 from tacit.data.encoder import PublicEncoder
 from tacit.data.schema import Schema
+from tacit.erm.perturbations.defaults import noise_over_signal
 
 _DEPTHS = (17, 9, 5, 3)
-_PURE = 0.0035
-_GAUSSIAN = 0.006
+_ADDED = 0.003
+_GAUSSIAN = 0.01
 _LOWEST = 0.1
 
 
@@ -33,17 +31,12 @@ def default_curves(budget: Budget | None, schema: Schema, count: int, scores: in
     if not budget.is_pure and not wide:
         share = min(1.0, _GAUSSIAN / noise_over_signal(budget, _width(schema, None) * scores, count))
         return Curves(_DEPTHS[0], share) if share >= _LOWEST else None
+    straight = noise_over_signal(budget, _width(schema, None) * scores, count)
     for knots in _DEPTHS:
         curves = Curves(knots)
-        if noise_over_signal(budget, _width(schema, curves) * scores, count) <= _PURE:
+        if noise_over_signal(budget, _width(schema, curves) * scores, count) <= straight + _ADDED:
             return curves
     return None
-
-
-def noise_over_signal(budget: Budget, coordinates: int, count: int) -> float:
-    """Return the length of the noise in a sum of gradients over that of a sum in which all records agree."""
-    sigma = 2 * math.sqrt(coordinates + 1) / budget.epsilon if budget.is_pure else 2 / gaussian_shift(budget)
-    return sigma * math.sqrt(coordinates) / count
 
 
 def _width(schema: Schema, curves: Curves | None) -> int:

@@ -1,11 +1,15 @@
-"""Defaults from public quantities alone: which perturbation, and how much ridge.
+"""Defaults from public quantities alone: which perturbation, how much margin, and how much ridge.
 
-The ridge is n alpha = max(floor, c R sigma), where sigma is the noise in the sum of gradients: the noise in a
-prediction is then about 1/c units of the score where the records do not speak.
+All follow from noise over signal: the length of the noise in a sum of gradients over that of a sum in which all records
+agree. What was compared, and on which made-up tables, is in docs/decisions/0015-defaults-by-three-scores.md.
 
-- A logistic loss with an anchor, what private logistic regression minimises: c is 3 sqrt(sigma sqrt(d)/(n L R)), kept
-  between 0.15 and 1.5, over the anchor. Under the root is the length of the noise over that of a sum in which all
-  records agree. Found on synthetic tables, checked on others (docs/decisions/0005-a-margin-in-the-loss.md).
+- With a delta, noise goes into the objective wherever that is proved at no loss (losses of one score whose slope has
+  one sign): as accurate as noisy gradients with these ridges, at a hundredth of the passes over the records.
+- The margin of private logistic regression is 4 + log10(noise over signal), between nothing and 3: it fades with the
+  noise, so that a large epsilon gives the ordinary model.
+- The ridge is n alpha = max(floor, c R sigma), where sigma is the noise in the sum of gradients: the noise in a
+  prediction is then about 1/c units of the score where the records do not speak. Under a margin c is the square root
+  of noise over signal, kept between 0.15 and 0.5.
 - Gradients of the softmax loss, clipped: c is 1/4, chosen with their anchor on synthetic problems
   (benchmarks/results/softmax_clipping.md).
 - Other losses, with a delta: c is 1/2. That form was suggested by accuracies on Adult and one synthetic set, the
@@ -20,12 +24,18 @@ from typing import Literal
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.checks import finite_number
+from tacit.erm.perturbations.calibration import gaussian_is_certified
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 
 Kind = Literal["auto", "objective", "output", "gradient"]
+
+MARGIN = 3.0
+"""The largest margin in the loss of a private logistic regression of two classes."""
+_FADED = 2.0**-10
+_LEAST = 0.05
 
 _KINDS: dict[str, type[OutputPerturbation] | type[ObjectivePerturbation] | type[GradientPerturbation]] = {
     "objective": ObjectivePerturbation,
@@ -57,16 +67,32 @@ def checked_alpha(alpha: object) -> float:
 
 
 def default_kind(budget: Budget, setting: Setting) -> Kind:
-    """Perturb the objective when delta is 0, else the gradients; the output when the loss is not smooth."""
+    """Perturb the objective where it costs no accuracy, else the gradients; the output when the loss is not smooth."""
     if math.isinf(setting.loss.smoothness):
         return "output"
-    return "objective" if budget.is_pure else "gradient"
+    cheap = setting.loss.one_sided and not setting.is_joint and gaussian_is_certified(budget, setting)
+    return "objective" if budget.is_pure or cheap else "gradient"
+
+
+def noise_over_signal(budget: Budget, coordinates: int, count: int) -> float:
+    """Return the length of the noise in a sum of gradients over that of a sum in which all records agree."""
+    sigma = 2 * math.sqrt(coordinates + 1) / budget.epsilon if budget.is_pure else 2 / gaussian_shift(budget)
+    return sigma * math.sqrt(coordinates) / count
+
+
+def default_margin(budget: Budget | None, coordinates: int, count: int) -> float:
+    """Return the margin that fits the noise; none without privacy."""
+    if budget is None:
+        return 0.0
+    # Not quite 0: the ridge of a loss with a margin belongs to it.
+    return min(MARGIN, max(_FADED, 4 + math.log10(noise_over_signal(budget, coordinates, count))))
 
 
 def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     """Return the ridge that fits the noise, from public quantities."""
     loss, norm, count = setting.loss, setting.norm, setting.count
     slope = (loss.for_gradients if kind == "gradient" else loss).lipschitz * norm
+    least = 0.0
     share = 0.25 if kind == "gradient" and setting.is_joint else 0.5
     if budget.is_pure:
         sigma = 2 * slope * math.sqrt(setting.free + 1) / budget.epsilon
@@ -74,10 +100,11 @@ def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
         sigma = 2 * slope / gaussian_shift(budget)
     if loss.margin and kind != "output":
         relative = sigma * math.sqrt(setting.dimension) / (count * slope)
-        share = min(1.5, max(0.15, 3 * math.sqrt(relative))) / loss.margin
+        share = min(0.5, max(0.15, math.sqrt(relative)))
+        least = _LEAST * norm**2
     elif kind == "objective" and budget.is_pure:
         share = min(1.0, max(0.1, 3 * sigma * setting.dimension / (count * slope)))
-    floor = 0.0
+    floor = least
     if kind == "objective" and loss.free_jacobian:
-        floor = (8 if setting.is_joint else 2) * norm**2 / budget.epsilon
+        floor = max(floor, (8 if setting.is_joint else 2) * norm**2 / budget.epsilon)
     return max(floor, share * norm * sigma) / count
