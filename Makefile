@@ -54,6 +54,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/private_search.py
 	$(BIN)/python benchmarks/sensible_epsilon.py
+	$(BIN)/python benchmarks/scores.py
 	$(BIN)/python benchmarks/audit_diffprivlib.py
 
 docs: .venv/installed ## the documentation as pages in site/

@@ -71,6 +71,7 @@ def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatc
     assert "free text" not in said
 
 
+<<<<<<< HEAD
 def test_the_page_on_persons_runs_from_top_to_bottom(tmp_path, monkeypatch):
     """Patients are counted and promised for, not their stays."""
     monkeypatch.chdir(tmp_path)
@@ -80,6 +81,29 @@ def test_the_page_on_persons_runs_from_top_to_bottom(tmp_path, monkeypatch):
             exec(block, names)
     assert "6000 patients" in printed.getvalue()
     assert printed.getvalue().count("replace-one person neighbours") == 2
+=======
+def test_the_page_on_scores_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """Its Python runs in one go, and model and report together cost the larger of both."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "scores.md", "python"):
+            exec(block, names)
+    assert "epsilon=0.5, delta=0" in printed.getvalue().splitlines()
+    assert (tmp_path / "report.png").exists()
+
+
+def test_the_pitfalls_are_what_the_page_says(tmp_path, monkeypatch):
+    """Each trap with code is warned of, or shown harmless: the warning, equal rows, persons, one account, no charge."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "pitfalls.md", "python"):
+            exec(block, names)
+    said = printed.getvalue().splitlines()
+    for line in ("PrivacyWarning", "3", "True", "False", "epsilon=0.6, delta=0 of epsilon=3, delta=0"):
+        assert line in said, line
+>>>>>>> 43b41f3 (Pages on scores and pitfalls, executed; README and tutorial tell the truth about cross-validation)
 
 
 def test_the_page_on_kernels_runs_and_its_table_is_what_the_command_prints(tmp_path, monkeypatch):

@@ -205,7 +205,7 @@ def on_simplex(rows: Floats, totals: Floats) -> Floats:
 def _even(layout: Layout, leaves: Codes, mass: Floats) -> Floats:
     """Return the inner edges: even parts of both classes alike, or finer towards the ends for errors and targets."""
     steps = np.arange(1, layout.bins) / layout.bins
-    levels = (1 - np.cos(np.pi * steps)) / 2 if layout.kind == "numbers" else steps
+    levels = (steps + (1 - np.cos(np.pi * steps)) / 2) / 2 if layout.kind == "numbers" else steps
     if layout.kind != "numbers":
         mass = _for_both(layout, start_of(leaves), mass)
     below = np.cumsum(mass) / np.sum(mass)

@@ -164,7 +164,7 @@ class TwoClassReport:
     def calibration_error(self) -> Figure:
         """The root of the mean squared difference between probability and frequency over the bins, freed of noise."""
         self._require_probabilities("calibration")
-        held = np.maximum(_by_bin(self._shown.sum(axis=0)), self.table.floor / 4)
+        held = np.maximum(_by_bin(self._shown.sum(axis=0)), self.table.floor)
         excess = partial(_excess, expit(self.table.places))
         value, noise, sampled = self.table.spread(excess)
 
