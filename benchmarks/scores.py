@@ -3,7 +3,7 @@
 On each table a model is fitted once and judged on 8,000 held-out rows (persons, where the table has them) by
 `evaluation.report`, again and again (seeded: rehearsals, since the tables are public). Said are the mean absolute
 difference between private and exact figures and, beside it, how often the range of noise, stated at 95 %, holds the
-exact one. The calibration error is the exact one over the report's own bins. The last lines draw the held-out rows
+exact one. The calibration error is the exact one over the report's own groups. The last lines draw the held-out rows
 afresh every time, and say how often the range of noise and sampling holds the figure of all rows that were not learned
 from. Defaults of `report` were chosen on made-up scores, not here.
 
@@ -80,7 +80,7 @@ def exact(held: Any, rows: Any, report: Any) -> dict[str, float]:
     positive, chance = targets == held.model.classes_[1], answers[:, 1]
     owned = np.ones(len(rows)) if weights is None else weights
     odds = np.log(chance) - np.log1p(-chance)
-    bins = np.searchsorted(report.table.knots.edges, odds)
+    bins = np.searchsorted(report.calibration.edges, odds)
     size = np.maximum(np.bincount(bins, owned), 1e-9)
     excess = np.bincount(bins, owned * (chance - positive))
     return {

@@ -71,7 +71,6 @@ def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatc
     assert "free text" not in said
 
 
-<<<<<<< HEAD
 def test_the_page_on_persons_runs_from_top_to_bottom(tmp_path, monkeypatch):
     """Patients are counted and promised for, not their stays."""
     monkeypatch.chdir(tmp_path)
@@ -81,7 +80,8 @@ def test_the_page_on_persons_runs_from_top_to_bottom(tmp_path, monkeypatch):
             exec(block, names)
     assert "6000 patients" in printed.getvalue()
     assert printed.getvalue().count("replace-one person neighbours") == 2
-=======
+
+
 def test_the_page_on_scores_runs_from_top_to_bottom(tmp_path, monkeypatch):
     """Its Python runs in one go, and model and report together cost the larger of both."""
     monkeypatch.chdir(tmp_path)
@@ -103,7 +103,6 @@ def test_the_pitfalls_are_what_the_page_says(tmp_path, monkeypatch):
     said = printed.getvalue().splitlines()
     for line in ("PrivacyWarning", "3", "True", "False", "epsilon=0.6, delta=0 of epsilon=3, delta=0"):
         assert line in said, line
->>>>>>> 43b41f3 (Pages on scores and pitfalls, executed; README and tutorial tell the truth about cross-validation)
 
 
 def test_the_page_on_kernels_runs_and_its_table_is_what_the_command_prints(tmp_path, monkeypatch):

@@ -31,6 +31,9 @@ _CLEAR = 1.0
 _FARTHEST = 2.5
 """How far from the middle edges may lie, in distances between the quarters of them."""
 
+_WIDE = 2.6
+"""How far edges for errors and targets reach, in distances between their quarters (1.35 deviations of a normal law)."""
+
 _LEAST = 0.35
 """The least weight of a class in the choice of bins."""
 
@@ -203,12 +206,16 @@ def on_simplex(rows: Floats, totals: Floats) -> Floats:
 
 
 def _even(layout: Layout, leaves: Codes, mass: Floats) -> Floats:
-    """Return the inner edges: even parts of both classes alike, or finer towards the ends for errors and targets."""
-    steps = np.arange(1, layout.bins) / layout.bins
-    levels = (steps + (1 - np.cos(np.pi * steps)) / 2) / 2 if layout.kind == "numbers" else steps
-    if layout.kind != "numbers":
-        mass = _for_both(layout, start_of(leaves), mass)
+    """Return the inner edges: even parts of both classes, or even steps around the middle of errors and targets."""
+    if layout.kind == "numbers":
+        below = np.cumsum(mass) / np.sum(mass)
+        found = np.searchsorted(below, [0.25, 0.5, 0.75])
+        low, middle, high = start_of(leaves[np.minimum(found, len(leaves) - 1)])
+        reach = _WIDE * max(float(high - low), 1e-4)
+        return np.linspace(middle - reach, middle + reach, layout.bins - 1)
+    mass = _for_both(layout, start_of(leaves), mass)
     below = np.cumsum(mass) / np.sum(mass)
+    levels = np.arange(1, layout.bins) / layout.bins
     places = leaves[np.minimum(np.searchsorted(below, levels), len(leaves) - 1)]
     edges = start_of(places + 1)
     # A leaf that takes several parts is a bin by itself: scores that many records share.

@@ -62,7 +62,7 @@ class RegressionReport:
         square, noise, sampled = self._square
         spread, more, by_sampling = self._variance
         # Targets that are all alike, as far as noise lets see, have no variance to explain.
-        square, spread = max(square, 0.0), max(spread, math.sqrt(more), 1e-9)
+        square, spread = max(square, 0.0), max(spread, 2 * math.sqrt(more), 1e-4)
         slopes = 1 / spread, square / spread**2
         both = [slopes[0] ** 2 * a + slopes[1] ** 2 * b for a, b in ((noise, more), (sampled, by_sampling))]
         return figure_of(1 - square / spread, both[0], both[1], self.confidence, (-math.inf, 1.0))

@@ -13,7 +13,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
 from tacit.errors import InvalidParameter
-from tacit.evaluation.bins import LARGEST, Layout
+from tacit.evaluation.bins import LARGEST, LEVELS, Layout
 from tacit.evaluation.reading import (
     SURE,
     HeldOut,
@@ -33,6 +33,10 @@ from tacit.evaluation.table import Table
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
+
+_CLEAR, _LOOK = 4.0, 1 / 8
+_USUAL, _NEAR = 3.0, 0.75
+"""Where edges are if they cannot be chosen: log-odds or scores, and errors in parts of half the target's range."""
 
 Report = TwoClassReport | ClassesReport | RegressionReport
 Bins = Literal["auto"] | int | Sequence[float]
@@ -99,7 +103,7 @@ def report(
         classes=size,
         bins=_bins(bins, budget, held.count),
         fixed=fixed,
-        given=_edges(bins, likely),
+        given=_given(bins, likely, budget, held.count),
         low=-top,
         high=top,
         tilted=likely,
@@ -143,6 +147,8 @@ def _of_numbers(
         target_range if target_range is not None else held.bounds or getattr(model, "target_range", None)
     )
     edges = tuple(each / ((high - low) / 2) for each in _edges(bins, False))
+    if not edges and not _can_choose(budget, 2, held.count):
+        edges = _steps(_NEAR, _bins(bins, budget, held.count))
     layout = Layout(
         kind="numbers",
         classes=1,
@@ -197,6 +203,28 @@ def _edges(bins: Bins, likely: bool) -> tuple[float, ...]:
     if any(not low < high for low, high in pairwise(edges)):
         raise InvalidParameter("the edges of bins must rise.")
     return tuple(edges)
+
+
+def _given(bins: Bins, likely: bool, budget: Budget, count: int) -> tuple[float, ...]:
+    """Return the edges that were given; usual ones where the noise would choose."""
+    edges = _edges(bins, likely)
+    if edges or _can_choose(budget, 1, count):
+        return edges
+    return _steps(_USUAL, _bins(bins, budget, count))
+
+
+def _can_choose(budget: Budget, trees: int, count: int) -> bool:
+    """Whether what a tree shows stands out from its noise, by public facts."""
+    if budget.is_pure:
+        noise = math.sqrt(2) * 2 * LEVELS * trees / (budget.epsilon * _LOOK)
+    else:
+        noise = math.sqrt(2 * LEVELS * trees) / (gaussian_shift(budget) * math.sqrt(_LOOK))
+    return _CLEAR * noise < count
+
+
+def _steps(reach: float, bins: int) -> tuple[float, ...]:
+    """Return even edges around 0."""
+    return tuple(np.linspace(-reach, reach, bins - 1).tolist())
 
 
 def _threshold(threshold: float | None, likely: bool) -> float:

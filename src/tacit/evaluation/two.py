@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
@@ -20,6 +21,9 @@ from tacit.evaluation.table import Measure, Table, figure_of
 from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
+
+_CLEAR = 2.0
+"""How many times the noise in a whole class a group of bins holds at least, to be judged for calibration."""
 
 _SHARE = (0.0, 1.0)
 _LOSS = (0.0, math.inf)
@@ -38,8 +42,12 @@ class Curve:
 @final
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """For every bin of scores: the mean probability, and the share of positives with its error bars."""
+    """For every group of bins: the mean probability, and the share of positives with its error bars.
 
+    Groups lie between the `edges`, which are scores (log-odds); each holds clearly more than noise.
+    """
+
+    edges: Floats
     predicted: Floats
     observed: tuple[Figure, ...]
 
@@ -155,17 +163,17 @@ class TwoClassReport:
     def calibration(self) -> Calibration:
         """How often what is given some probability is positive."""
         self._require_probabilities("calibration")
-        held = np.maximum(self._shown.sum(axis=0), 1e-9)
-        predicted = _by_bin(held * expit(self.table.places)) / _by_bin(held)
-        observed = self.table.figures(partial(_observed, self.table.floor / 4), self.confidence, _SHARE)
-        return Calibration(predicted, tuple(observed))
+        held, first = np.maximum(self._shown.sum(axis=0), 1e-9), self._groups
+        predicted = _grouped(first, held * expit(self.table.places)) / _grouped(first, held)
+        observed = self.table.figures(partial(_observed, first, self.table.floor), self.confidence, _SHARE)
+        return Calibration(self.table.knots.edges[first[1:] - 1], predicted, tuple(observed))
 
     @cached_property
     def calibration_error(self) -> Figure:
-        """The root of the mean squared difference between probability and frequency over the bins, freed of noise."""
+        """The root mean squared difference of probability and frequency in groups, without noise's share."""
         self._require_probabilities("calibration")
-        held = np.maximum(_by_bin(self._shown.sum(axis=0)), self.table.floor)
-        excess = partial(_excess, expit(self.table.places))
+        held = np.maximum(_grouped(self._groups, self._shown.sum(axis=0)), self.table.floor)
+        excess = partial(_excess, self._groups, expit(self.table.places))
         value, noise, sampled = self.table.spread(excess)
 
         def rooted(variance: Floats) -> tuple[float, float]:
@@ -224,6 +232,19 @@ class TwoClassReport:
         return np.array([_monotone(row) for row in self.table.masses])
 
     @cached_property
+    def _groups(self) -> NDArray[np.intp]:
+        """The first bin of every group of bins that holds clearly more than noise, and no small part of all."""
+        held = _by_bin(self._shown.sum(axis=0))
+        least = max(_CLEAR * self.table.floor, float(held.sum()) / (2 * len(held)))
+        first, sum_ = [0], 0.0
+        for place, mass in enumerate(held.tolist()):
+            if sum_ >= least and float(held[place:].sum()) >= least:
+                first.append(place)
+                sum_ = 0.0
+            sum_ += mass
+        return np.array(first)
+
+    @cached_property
     def _from_above(self) -> tuple[Floats, Floats]:
         sums = np.cumsum(self._shown[:, ::-1], axis=1)
         return np.append(0.0, sums[0]), np.append(0.0, sums[1])
@@ -249,10 +270,14 @@ def _by_bin(masses: Floats) -> Floats:
     return np.asarray(np.sum(masses.reshape(*masses.shape[:-1], -1, PARTS), axis=-1))
 
 
-def _observed(floor: float, masses: Floats) -> Floats:
-    binned = _by_bin(masses)
+def _grouped(first: NDArray[np.intp], masses: Floats) -> Floats:
+    return np.asarray(np.add.reduceat(_by_bin(masses), first, axis=-1))
+
+
+def _observed(first: NDArray[np.intp], floor: float, masses: Floats) -> Floats:
+    binned = _grouped(first, masses)
     return np.asarray(binned[..., 0, :] / np.maximum(binned.sum(axis=-2), floor))
 
 
-def _excess(chance: Floats, masses: Floats) -> Floats:
-    return _by_bin(masses.sum(axis=-2) * chance - masses[..., 0, :])
+def _excess(first: NDArray[np.intp], chance: Floats, masses: Floats) -> Floats:
+    return _grouped(first, masses.sum(axis=-2) * chance - masses[..., 0, :])
