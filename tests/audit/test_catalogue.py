@@ -5,8 +5,10 @@ FALSE_ALARMS = 1e-6, with about as many plays as it takes to refute an epsilon o
 must be refuted, are tests/audit/test_exhibits.py and, for kernels, tests/kernels/test_audit.py.
 """
 
+import dataclasses
 import inspect
 
+import numpy as np
 import pytest
 
 import tacit
@@ -38,6 +40,8 @@ AUDITS = [
     ("PrivateLogisticRegression", Question(1.0, 1e-5, perturbation="output"), 400),
     ("PrivateLogisticRegression-softmax", PURE, 400),
     ("PrivateLogisticRegression-softmax", GAUSSIAN, 400),
+    ("PrivateLogisticRegression-persons", PURE, 400),
+    ("PrivateLogisticRegression-persons", GAUSSIAN, 400),
     ("PrivateLinearSVC", PURE, 400),
     ("PrivateLinearSVC", Question(1.0, perturbation="output"), 400),
     ("PrivateLinearSVC", Question(1.0, 1e-5, perturbation="objective"), 400),
@@ -63,6 +67,19 @@ def test_the_claim_holds(name, question, plays):
     report = case(name, question).audit(plays=plays, confidence=1 - EACH)
     assert report.verdict is Verdict.HOLDS, report.conclusion
     assert report.epsilon_bound <= 1 < report.reach
+
+
+def test_rows_that_pass_for_persons_are_refuted():
+    """The same game without groups: noise for each of 23 rows does not hide the patient who owns twenty."""
+    honest = case("PrivateLogisticRegression-persons", PURE)
+
+    def careless(data):
+        owners = np.repeat(np.arange(2), data[1])
+        model = tacit.PrivateLogisticRegression(1.0, data_norm=1.0, fit_intercept=False, classes=[-1.0, 1.0])
+        return model.fit(np.ones((len(owners), 1)), data[0][owners])
+
+    report = dataclasses.replace(honest, mechanism=careless).audit(plays=400, confidence=1 - EACH)
+    assert report.verdict is Verdict.REFUTED, report.conclusion
 
 
 def test_the_audits_together_raise_a_false_alarm_less_than_once_in_a_million():

@@ -188,6 +188,21 @@ def softmax(question: Question) -> Case:
     return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (attack,), _PLAYS)
 
 
+def persons(question: Question) -> Case:
+    """A patient with twenty rows becomes one with three of the other class; a record of the game is a person."""
+    claim = question.claim
+    alpha = ridge_for(question.checked_n_lambda, 2)
+    fixed = partial(PrivateLogisticRegression, **_fixed(claim), perturbation=_kind(question), classes=[-1.0, 1.0])
+
+    def fit(data: Any) -> Any:
+        labels, rows = data
+        owners = np.repeat(np.arange(len(rows)), rows)
+        return fixed(alpha=alpha).fit(np.ones((len(owners), 1)), labels[owners], groups=owners)
+
+    first, second = ((np.array([label, 1.0]), np.array([rows, 1])) for label, rows in ((1.0, 20), (-1.0, 3)))
+    return Case(claim, fit, first, second, (Canary((1.0, 0.0)),), _PLAYS, note="a person of 20 rows")
+
+
 def regression(question: Question) -> Case:
     """Linear regression; where its density is not known, Bob trains a classifier."""
     claim = question.claim
@@ -218,6 +233,7 @@ _OWN = _linear(partial(PrivateERM, HuberHinge(1.0)), HuberHinge(1.0), huber_hing
 ESTIMATORS = (
     Audited("PrivateLogisticRegression", _LOGISTIC, _OPTIONS),
     Audited("PrivateLogisticRegression-softmax", softmax, _OPTIONS),
+    Audited("PrivateLogisticRegression-persons", persons, _OPTIONS),
     Audited("PrivateLinearSVC", _HINGE, _OPTIONS),
     Audited("PrivateLinearRegression", regression, _OPTIONS),
     Audited("PrivateERM", _OWN, _OPTIONS),

@@ -168,8 +168,9 @@ class Conversation:
 
     def _planned(self, budget: Budget, sampling: float, noise: float, parts: int) -> Plan:
         return Plan(
-            "laplace", budget, sampling, noise, self._confidence, self._oracle.n, self._count, "population", parts
-        )
+            "laplace", budget, sampling, noise, self._confidence, self._oracle.n, self._count, "population", parts,
+            whom=self._oracle.engine.unit,
+        )  # fmt: skip
 
     def _needed(self, tolerance: float) -> float:
         """Return the smallest epsilon, to five digits, that keeps the tolerance, or refuse."""

@@ -9,6 +9,7 @@ import numpy as np
 from tacit.accounting.answers import question_digest, recall, record
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
@@ -61,7 +62,8 @@ class Answer:
         if not self.private:
             return "NOT private and not charged: a rehearsal from a seed"
         again = ", paid for before" if self.repeated else ""
-        return f"{self.plan.budget}{again}, replace-one neighbours; public: n={self.plan.n}, the queries, the columns"
+        whom, public = NEIGHBOURS[self.plan.whom], self.plan.public
+        return f"{self.plan.budget}{again}, {whom}; public: {public}, the queries, the columns"
 
 
 @final
@@ -234,6 +236,7 @@ class StatisticalOracle:
             label=asking.label,
             ledger=asking.payer,
             random_state=self._coins(),
+            unit=self._engine.unit,
         )
         shares = demand.factor * noisy.value / demand.n
         if noisy.private:
@@ -285,7 +288,9 @@ class StatisticalOracle:
         """Add up what the queries need; labels that cannot be exchanged are refused."""
         if checked_noise_rate(noise_rate) > 0:
             self._engine.check_labels()
-        return Demand.of_queries(queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of)
+        return Demand.of_queries(
+            queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of, cut=self._engine.cut
+        )
 
     def _left(self) -> Budget | None:
         """Return what the ledger has left, or None if there is no ledger or nothing left."""

@@ -22,6 +22,7 @@ from typing import Literal, final
 from scipy.special import ndtri
 
 from tacit.accounting.analytic import gaussian_shift
+from tacit.accounting.unit import NEIGHBOURS, Unit
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, exact_number, finite_number, positive_number, whole_number
 from tacit.errors import InvalidParameter
@@ -54,6 +55,7 @@ class Demand:
     factor: float = 1.0
     of: Target = "population"
     coarseness: float = 0.0
+    whom: Unit = "record"
 
     @classmethod
     def of_queries(
@@ -64,11 +66,12 @@ class Demand:
         confidence: float = 0.95,
         noise_rate: float = 0.0,
         of: Target = "population",
+        cut: int = 1,
     ) -> "Demand":
-        """Add up what the queries need."""
+        """Add up what the queries need of n records, or of n persons that are cut into so many parts."""
         if of not in ("population", "sample"):
             raise InvalidParameter(f"of must be 'population' or 'sample', got {of!r}.")
-        steps = steps_for(n)
+        steps = steps_for(n * cut)
         size = sum(query.size for query in queries)
         # Sums are floats: rounding may move each by n 2^-52 shares, and so the distance of two by twice that.
         slack = 1.0 + n * size * 2.0**-50
@@ -83,6 +86,7 @@ class Demand:
             factor=1.0 / (1.0 - 2.0 * checked_noise_rate(noise_rate)),
             of=of,
             coarseness=max(query.coarseness(steps) for query in queries),
+            whom="record" if cut == 1 else "person",
         )
 
     @property
@@ -127,7 +131,9 @@ class Demand:
     def plan(self, noise: NoiseKind, budget: Budget, quantile: float, *, rounds: int = 1) -> "Plan":
         """Return the plan to add noise with this quantile at 1 - `noise_share` to each sum."""
         error, sampling = self.noise_error(quantile), self.sampling
-        return Plan(noise, budget, sampling, error, self.confidence, self.n, self.size, self.of, rounds=rounds)
+        return Plan(
+            noise, budget, sampling, error, self.confidence, self.n, self.size, self.of, rounds=rounds, whom=self.whom
+        )
 
 
 @final
@@ -145,11 +151,17 @@ class Plan:
     of: Target
     parts: int = 1
     rounds: int = 1
+    whom: Unit = "record"
 
     @property
     def tolerance(self) -> float:
         """How far every answer may be off."""
         return self.sampling_error + self.noise_error
+
+    @property
+    def public(self) -> str:
+        """What is public of the table's size."""
+        return f"n={self.n}" if self.whom == "record" else f"who is in the table, {self.n} persons"
 
     def __str__(self) -> str:
         how = {"laplace": "Laplace noise", "gaussian": "Gaussian noise"}[self.noise]
@@ -158,7 +170,7 @@ class Plan:
         return (
             f"{self.size} number(s) within {self.tolerance:.3g} of the {self.of} at {self.confidence:.4g} "
             f"(sample {self.sampling_error:.3g}, noise {self.noise_error:.3g}): {how}, {where}, {spent}, "
-            f"n={self.n}, replace-one neighbours"
+            f"n={self.n}, {NEIGHBOURS[self.whom]}"
         )
 
 

@@ -81,6 +81,7 @@ class Session:
             label=self._asking.label,
             ledger=oracle.ledger,
             random_state=oracle._coins(),
+            unit=self.engine.unit,
         )
         self._event, self._entry = found.event, found.entry
         return found.value
@@ -119,12 +120,12 @@ class Session:
         """Return how the rounds were answered, with what is promised for all of them; `public` is assumed besides."""
         private = self._oracle is not None and not self._oracle.rehearses
         known = ("the columns' names", *public)
-        return Release(tuple(self._plans), self._budget, self._event, known, private, self._entry)
+        return Release(tuple(self._plans), self._budget, self._event, known, private, self._entry, self.engine.unit)
 
     def _demand(self, queries: Sequence[Query]) -> Demand:
         if self._rate > 0:
             self.engine.check_labels()
-        return Demand.of_queries(queries, self.engine.n, **self._how)
+        return Demand.of_queries(queries, self.engine.n, cut=self.engine.cut, **self._how)
 
 
 def planned(rounds: Sequence[Sequence[Query]], n: int, budget: Budget | None, **how: Any) -> tuple[Plan, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, final
 
+from tacit.accounting.unit import Unit
 from tacit.data.columns import LARGEST, Column, day_number
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
@@ -58,6 +59,16 @@ class Engine(ABC):
     """A text that names these records and no others."""
     fixed_by: Literal["index", "key"] | None
     """What fixes the part that a record belongs to, or None if the records cannot be split."""
+
+    unit: Unit = "record"
+    """Whom a sum over all protects: `n` counts records, or persons, whose rows share one record's part."""
+    cut: int = 1
+    """Into how many parts a person is cut, so that rows count whole parts; 1 where each record is by itself."""
+
+    @property
+    def grain(self) -> int:
+        """How many parts there are in all: sums of so many contributions, in whole steps, are exact."""
+        return self.n * self.cut
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,6 +124,11 @@ class Engine(ABC):
         negative, positive = (_value(node, label) for label in self.labels)
         column = _compared(node)
         return (column == positive).ifelse(negative, (column == negative).ifelse(positive, column))
+
+
+def cut_for(persons: int) -> int:
+    """Return into how many parts each of so many persons is cut: half the digits that a sum of so many can have."""
+    return int(2 ** max(8, (52 - persons.bit_length()) // 2))
 
 
 def steps_for(n: int) -> float:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.columns import Column
+from tacit.data.persons import Persons
 from tacit.data.sources.table import Block
 from tacit.numerics.arrays import Floats
-from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
+from tacit.sums.engines.engine import Engine, Part, Prepared, cut_for, steps_for
 from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, rounded, row_shift
 from tacit.sums.language import Expression
 from tacit.sums.language.evaluate import evaluate
@@ -90,9 +91,15 @@ class MemoryEngine(Engine):
         labels: tuple[Any, Any],
         identity: str,
         fixed_by: Literal["index"] | None = "index",
+        persons: Persons | None = None,
     ) -> None:
         self._cells, self.n, self.columns, self.fixed_by = cells, n, dict(columns), fixed_by
         self.label, self.labels, self.identity = label, labels, identity
+        self._parts: Floats | None = None
+        if persons is not None:
+            # Parts by index would cut persons in two.
+            self.unit, self.cut, self.fixed_by = "person", cut_for(persons.n), None
+            self._parts = persons.all_parts(self.cut).astype(np.float64)
 
     def part_size(self, part: Part) -> int:
         """Return how many of the indices belong to the part."""
@@ -102,7 +109,9 @@ class MemoryEngine(Engine):
         """Return each query's sums, in shares."""
         cells = self._cells if part is None else self._cells.chosen(slice(part.number, None, part.count))
         size = self.n if part is None else self.part_size(part)
-        some = _Some(cells, size, self.n, self._flipped_label if flipped else None)
+        if self._parts is not None:
+            size = len(self._parts)
+        some = _Some(cells, size, self.grain, self._flipped_label if flipped else None, self._parts, self.cut)
         return [some.sums(prepared) for prepared in queries]
 
     @property
@@ -115,22 +124,40 @@ class MemoryEngine(Engine):
 @final
 @dataclass(frozen=True)
 class _Some:
-    """The cells of some records, n of all being public; perhaps with the labels exchanged."""
+    """The cells of some records, `grain` parts of all being public; perhaps with the labels exchanged.
+
+    Rows of persons count as many of their person's `cut` parts as `parts` says: whole numbers, so that sums are exact.
+    """
 
     cells: Cells
     size: int
-    n: int
+    grain: int
     label: tuple[str, Expression, bool] | None
+    parts: Floats | None
+    cut: int
 
     def sums(self, prepared: Prepared) -> Floats:
         """Return one query's sums."""
+        return self._sums(prepared) / self.cut
+
+    def _counted(self, start: int, values: Floats) -> Floats:
+        """Return contributions of the rows from `start` on, each as often as its row has parts."""
+        if self.parts is None:
+            return values
+        parts = self.parts[start : start + len(values)]
+        return values * (parts if values.ndim == 1 else parts[:, None])
+
+    def _sums(self, prepared: Prepared) -> Floats:
         match prepared.query:
             case StatisticalQuery() as query:
-                grid = Grid.over(query.low, query.high, self.n)
-                total = sum(float(_whole(values, grid).sum()) for (values,) in self._evaluated(prepared.columns))
+                grid, total, start = Grid.over(query.low, query.high, self.grain), 0.0, 0
+                for (values,) in self._evaluated(prepared.columns):
+                    total += float(self._counted(start, _whole(values, grid)).sum())
+                    start += len(values)
                 return np.array([total / grid.width])
             case Histogram() as query:
-                return np.bincount(self._places(prepared), minlength=query.size + 1)[: query.size].astype(np.float64)
+                places = self._places(prepared)
+                return np.bincount(places, self.parts, query.size + 1)[: query.size].astype(np.float64)
             case RowSums() as query:
                 return self._row_sums(query, prepared)
             case SecondMoments() as query:
@@ -162,8 +189,9 @@ class _Some:
         places = self._places(prepared) if prepared.levels else np.zeros(self.size, dtype=np.intp)
         counted = np.flatnonzero(places < query.groups)
         shape = (query.groups, self.size)
-        member = sparse.csr_array((np.ones(len(counted)), (places[counted], counted)), shape=shape)
-        grid, steps = Grid.over(query.low, query.high, self.n), steps_for(self.n)
+        parts = np.ones(len(counted)) if self.parts is None else self.parts[counted]
+        member = sparse.csr_array((parts, (places[counted], counted)), shape=shape)
+        grid, steps = Grid.over(query.low, query.high, self.grain), steps_for(self.grain)
         rows = self.cells.matrix(query.features)
         if sparse.issparse(rows) and query.norm is None and query.low == 0:
             # A cell that is not stored is 0, which is `low`: it contributes nothing.
@@ -178,9 +206,9 @@ class _Some:
 
     def _second_moments(self, query: SecondMoments, prepared: Prepared) -> Floats:
         total = np.zeros((len(query.features), len(query.features)))
-        for _, block in self._features(self.cells.matrix(query.features), prepared):
-            whole = _whole_rows(block, query.norm, factor_steps(self.n))
-            total += whole.T @ whole
+        for start, block in self._features(self.cells.matrix(query.features), prepared):
+            whole = _whole_rows(block, query.norm, factor_steps(self.grain))
+            total += whole.T @ self._counted(start, whole)
         upper = np.triu_indices(len(query.features))
         return np.asarray(total[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0)))
 

@@ -33,13 +33,14 @@ def engine_for(
         return table
     if not isinstance(table, Records):
         return _of_arrays(table, bounds, labels)
-    table.refuse_persons("what asks statistical queries")
     if bounds is not None:
         raise InvalidParameter("bounds are for arrays without a schema; these records have one.")
     name = table.schema.target if label is None else label
     if name is not None and name not in table.columns:
         raise InvalidParameter(f"label must be one of the declared columns {', '.join(table.columns)}, got {name!r}.")
     pair = _labels(None if name is None else table.columns[name], labels)
+    if table.unit is not None:
+        return _of_persons(table.held(), name, pair, table.identity)
     if isinstance(table.table, MemoryTable):
         rows = table.table.rows(table.part, table.key)
         cells = Columns({each: table.table.cleaned[each] for each in table.columns})
@@ -56,6 +57,21 @@ def engine_for(
     from tacit.sums.engines.sql import SQLEngine
 
     return SQLEngine(table, label=name, labels=pair)
+
+
+def _of_persons(records: Records, name: str | None, pair: tuple[Any, Any], identity: str) -> MemoryEngine:
+    """Return the engine of records with a unit, which are read into memory wherever they are."""
+    blocks = list(records.blocks())
+    cells = {each: np.concatenate([block[each] for block in blocks]) for each in records.columns}
+    return MemoryEngine(
+        Columns(cells),
+        records.n,
+        records.columns,
+        label=name,
+        labels=pair,
+        identity=identity,
+        persons=records.persons(),
+    )
 
 
 def records_of_arrays(

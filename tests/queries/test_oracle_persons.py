@@ -1,0 +1,154 @@
+"""The oracle about persons: one person moves a sum no more than one record does, and means are over persons."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.data import Category, Flag, Key, Number, Records, Schema
+from tacit.data.persons import Persons
+from tacit.errors import InvalidParameter
+from tacit.queries import (
+    Histogram,
+    RowSums,
+    SecondMoments,
+    SQKMeans,
+    SQNaiveBayes,
+    SQPerceptron,
+    StatisticalOracle,
+    StatisticalQuery,
+)
+from tacit.queries.oracle.plan import Demand
+from tacit.sums.engines.opening import engine_for
+
+COLUMNS = {"id": Key(), "age": Number(0, 100), "days": Number(0, 20), "ward": Category(["a", "b"]), "ill": Flag()}
+SCHEMA = Schema(COLUMNS, target="ill")
+QUERIES = [
+    StatisticalQuery(lambda t: (t.age > 60) & t.ill),
+    StatisticalQuery(lambda t: t.age, low=0, high=100),
+    Histogram(lambda t: t.ward, levels=[("a",), ("b",)]),
+    RowSums(("age", "days"), norm=50.0),
+    SecondMoments(("age", "days"), norm=50.0),
+]
+
+
+def _records(person: dict[str, list[Any]], *, unit: str | None = "id") -> Records:
+    generator = np.random.default_rng(0)
+    rest = 25
+    table = {
+        "id": [*[1000] * len(person["age"]), *generator.integers(0, 9, rest).tolist()],
+        "age": [*person["age"], *generator.uniform(0, 100, rest).tolist()],
+        "days": [*person["days"], *generator.uniform(0, 20, rest).tolist()],
+        "ward": [*person["ward"], *generator.choice(["a", "b"], rest).tolist()],
+        "ill": [*person["ill"], *(generator.random(rest) < 0.5).tolist()],
+    }
+    return Records(table, SCHEMA, unit=unit)
+
+
+def _person(rows: int, age: float, days: float, ward: str, ill: bool) -> dict[str, list[Any]]:
+    return {"age": [age] * rows, "days": [days] * rows, "ward": [ward] * rows, "ill": [ill] * rows}
+
+
+@pytest.mark.parametrize("place", range(len(QUERIES)))
+def test_a_person_moves_sums_no_more_than_was_paid_for(place: int) -> None:
+    """Persons of 1 to 20 rows replaced by their opposites; rows for persons move them up to 20 times as far."""
+    query, moved, plain = QUERIES[place], 0.0, 0.0
+    for mine, theirs in ((1, 20), (20, 1), (20, 20), (3, 7)):
+        people = _person(mine, 100.0, 0.0, "a", True), _person(theirs, 0.0, 20.0, "b", False)
+        for unit in ("id", None):
+            engines = [engine_for(_records(person, unit=unit)) for person in people]
+            one, other = (engine.sums([engine.prepare(query)])[0] for engine in engines)
+            demand = Demand.of_queries([query], engines[0].n, cut=engines[0].cut)
+            if unit is None:
+                plain = max(plain, float(np.linalg.norm(one - other)) / demand.l2)
+            else:
+                assert float(np.abs(one - other).sum()) <= demand.l1
+                assert float(np.linalg.norm(one - other)) <= demand.l2
+                moved = max(moved, float(np.linalg.norm(one - other)) / demand.l2)
+    assert moved > 0.4
+    assert plain > 5
+
+
+def test_sums_are_exact_in_any_order_of_rows() -> None:
+    """Persons' rows in another order give the same bits, where all of a person's rows have as many parts."""
+    generator = np.random.default_rng(3)
+    ids = np.repeat(np.arange(64), 2 ** generator.integers(0, 6, 64))
+    table = {
+        "id": ids, "age": generator.uniform(0, 100, len(ids)), "days": generator.uniform(0, 20, len(ids)),
+        "ward": generator.choice(["a", "b"], len(ids)), "ill": generator.random(len(ids)) < 0.3,
+    }  # fmt: skip
+    order = generator.permutation(len(ids))
+    found = []
+    for each in (np.arange(len(ids)), order):
+        engine = engine_for(Records({name: cells[each] for name, cells in table.items()}, SCHEMA, unit="id"))
+        found.append(engine.sums([engine.prepare(query) for query in QUERIES]))
+    assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_means_are_over_persons(tmp_path: Path) -> None:
+    """One of two persons owns nineteen of twenty rows, and counts for a half; a file says the same."""
+    table = pd.DataFrame({
+        "id": ["x"] * 19 + ["y"], "age": [100.0] * 19 + [0.0], "days": [1.0] * 20, "ward": ["a"] * 19 + ["b"],
+        "ill": [1] * 20,
+    })  # fmt: skip
+    table.to_parquet(tmp_path / "t.parquet")
+    schema = Schema({**COLUMNS, "ill": Number(0, 1)}, target="ill")
+    for source in (table, tmp_path / "t.parquet"):
+        engine = engine_for(Records(source, schema, unit="id"))
+        age, wards = engine.sums([engine.prepare(query) for query in (QUERIES[1], QUERIES[2])])
+        assert engine.n == 2
+        assert age / 2 == pytest.approx(0.5, abs=1e-6)
+        assert wards.tolist() == [1.0, 1.0]
+
+
+def test_parts_of_a_person_add_up_to_all() -> None:
+    """Exactly, for any number of rows, even more than there are parts."""
+    generator = np.random.default_rng(4)
+    persons = Persons.of(generator.integers(0, 30, 5000))
+    for cut in (1, 64, 2**17):
+        parts = persons.all_parts(cut)
+        assert (np.bincount(persons.owners, parts, persons.n) == cut).all()
+        assert (parts >= 0).all()
+
+
+def test_oracles_of_persons_pay_from_ledgers_of_persons(tmp_path: Path) -> None:
+    """The answer's sentence names persons; a ledger for records is refused, as one for persons is for rows."""
+    persons = Ledger.create(f"sqlite:///{tmp_path}/p.db", name="p", budget=Budget(10), unit="person")
+    plain = Ledger.create(f"sqlite:///{tmp_path}/r.db", name="r", budget=Budget(10))
+    records = _records(_person(20, 100.0, 0.0, "a", True))
+    answer = StatisticalOracle(records, ledger=persons).ask(QUERIES[0], epsilon=1.0)
+    assert "replace-one person" in answer.guarantee
+    assert "replace-one person" in str(answer.plan)
+    assert persons.spent == Budget(1)
+    with pytest.raises(InvalidParameter, match="promises for each record"):
+        StatisticalOracle(records, ledger=plain).ask(QUERIES[0], epsilon=1.0)
+    rows = _records(_person(2, 1.0, 1.0, "a", True), unit=None)
+    with pytest.raises(InvalidParameter, match="promises for each person"):
+        StatisticalOracle(rows, ledger=persons).ask(QUERIES[0], epsilon=1.0)
+    assert persons.spent == Budget(1)
+    assert plain.spent == Budget(0)
+
+
+def test_conversations_about_persons_are_never_split() -> None:
+    """Parts by index would cut persons in two."""
+    oracle = StatisticalOracle(_records(_person(20, 100.0, 0.0, "a", True)))
+    assert oracle.conversation(2, epsilon=1.0).ask(QUERIES[0]).plan.whom == "person"
+    with pytest.raises(InvalidParameter, match="plan must be"):
+        oracle.conversation(2, epsilon=1.0, plan="split")
+
+
+def test_learners_learn_from_persons_or_say_that_they_do_not(tmp_path: Path) -> None:
+    """Naive Bayes asks by column; a perceptron and k-means of encoded rows refuse persons, uncharged."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/p.db", name="p", budget=Budget(10), unit="person")
+    records = _records(_person(20, 100.0, 0.0, "a", True))
+    model = SQNaiveBayes(1.0, ledger=ledger).fit(records)
+    assert model.release_.unit == "person"
+    assert ledger.spent == Budget(1)
+    for learner in (SQPerceptron(1.0, ledger=ledger), SQKMeans(2, 1.0, ledger=ledger)):
+        with pytest.raises(InvalidParameter, match="unit"):
+            learner.fit(records)
+    assert ledger.spent == Budget(1)
