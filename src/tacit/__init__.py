@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tacit.kernels.regression import PrivateKernelRegressor
     from tacit.model_selection.needed import epsilon_for
     from tacit.models.file import load, save
+    from tacit.numerics.progress import progress
     from tacit.queries.learners.conjunction import ConjunctionClassifier
     from tacit.queries.oracle.oracle import StatisticalOracle
     from tacit.releases import Release, release
@@ -74,6 +75,7 @@ __all__ = [
     "mechanisms",
     "model_selection",
     "models",
+    "progress",
     "public_data",
     "queries",
     "release",
@@ -106,6 +108,7 @@ _HOMES = {
     "epsilon_for": "model_selection.needed",
     "public_data": "estimators.exact_scores",
     "load": "models.file",
+    "progress": "numerics.progress",
     "release": "releases",
     "save": "models.file",
 }

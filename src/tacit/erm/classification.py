@@ -152,6 +152,8 @@ def _logistic(budget: Budget | None, rows: Rows) -> Logistic:
 class PrivateLinearSVC(_LinearClassifier):
     """Linear support-vector classification of two classes.
 
+    For several classes use `PrivateLogisticRegression` (docs/decisions/0024-support-vectors-of-several-classes.md).
+
     Guarantee: the fitted coefficients are (epsilon, delta)-private for replace-one neighbours, pure when delta is 0.
     Assumes: as `PrivateLogisticRegression`.
     Reference: tacit/erm/perturbations/perturbation.md.

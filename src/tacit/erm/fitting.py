@@ -15,6 +15,7 @@ from tacit.budget import Budget
 from tacit.data.bounded import BoundedRows, stated_norm
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedRows
+from tacit.erm.intervals import noise_intervals
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.coding import default_curves
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto, perturbation_for
@@ -126,6 +127,14 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         data = validated(self, rows_of(self, X), reset=False)
         return np.asarray(data @ self.coef_.T + self.intercept_)
+
+    def intervals(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """Return ends between which `coef_` would lie without noise, each coefficient for itself, at this confidence.
+
+        Like `coef_noise_` they are about the noise alone: not about how far these records stand for others. They cost
+        nothing, and are wide where the ridge is small (perturbations/noise.md, "Intervals").
+        """
+        return noise_intervals(self, confidence)
 
     def summary(self, most: int = 40) -> str:
         """Return a table of the coefficients beside the noise in them, the clearest first, and the guarantee."""

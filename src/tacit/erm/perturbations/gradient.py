@@ -3,7 +3,7 @@
 Accelerated steps are as many as the condition of the problem calls for, which grows with the root of n. Where that is
 many, an eighth of the budget buys a noisy second moment of the rows first. Divided by it, gradients meet a condition
 that depends on budget and width alone: the ridge and the noise in the second moment both fall like 1/n
-(docs/decisions/0015-steps-that-do-not-grow.md).
+(docs/decisions/0023-steps-that-do-not-grow.md).
 """
 
 import math
@@ -28,6 +28,7 @@ from tacit.mechanisms.gaussian import Multipliers
 from tacit.noise import Source, add_on_grid
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 from tacit.numerics.exact import Point
+from tacit.numerics.progress import told
 from tacit.numerics.threads import Threads
 
 _ROWS_PER_BLOCK = 4096
@@ -36,6 +37,7 @@ _WIDEST = 2_000
 _FOR_MOMENT = Fraction(1, 8)
 _PLAIN = 2.0
 _BENT = 1.4
+_WORTH = 16
 
 
 def _steps(enough: float, least: float, steepest: float) -> int:
@@ -91,7 +93,7 @@ class GradientPerturbation(Perturbation):
         multipliers = Multipliers.for_budget(self.budget, setting.dimension**2, 1, share=_FOR_MOMENT)
         left = 2 * setting.loss.smoothness * SecondMoment(setting, multipliers).error + self.alpha
         plain, bent = _steps(_PLAIN, self.alpha, self.steepness), _steps(_BENT, self.alpha, left)
-        return left if 16 * bent <= plain else None
+        return left if _WORTH * bent <= plain else None
 
     @property
     def steps(self) -> int:
@@ -136,6 +138,7 @@ class GradientPerturbation(Perturbation):
                 exact = asked.gradients(workers, Point(ahead), blocks)
                 before, here = here, ahead - metric(self._noisy(exact, ahead, source))
                 total = total + here / late if number >= self.steps - late else total
+                told(number + 1, self.steps)
         return total
 
     def _metric(self, rows: Rows, workers: Threads, source: Source) -> Callable[[Floats], Floats]:
