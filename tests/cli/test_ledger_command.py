@@ -100,24 +100,6 @@ def test_a_budget_that_is_none_is_refused(address):
     assert _run("ledger", "show", address).exit_code == 2
 
 
-def test_the_demo_spends_one_budget_and_leaves_pictures(tmp_path):
-    """`tacit demo` ends with a spent budget, three pictures and a ledger that verifies."""
-    result = _run("demo", "--output", str(tmp_path))
-    assert result.exit_code == 0, result.output
-    for picture in ("schooling.png", "coefficients.png", "accuracy.png"):
-        assert (tmp_path / picture).stat().st_size > 10_000
-    ledger = Ledger.open(f"sqlite:///{tmp_path}/ledger.db")
-    assert ledger.spent == Budget(1.5)
-    assert [entry.label for entry in ledger.entries()] == [
-        "older than 60",
-        "mean age",
-        "schooling",
-        "use",
-        "PrivateLogisticRegression",
-        "accuracy",
-    ]
-
-
 def test_help_names_every_command():
     """`tacit --help` lists the commands that exist."""
     result = _run("--help")

@@ -180,7 +180,7 @@ def _commands(command, path=()):
         yield path
 
 
-COMMANDS = [path for path in _commands(get_command(app)) if path != ("demo",)]
+COMMANDS = list(_commands(get_command(app)))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

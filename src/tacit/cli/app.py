@@ -6,6 +6,7 @@ import typer
 
 from tacit.cli.audit import EXAMPLE as AUDIT
 from tacit.cli.audit import audit
+from tacit.cli.demo import EXAMPLE as DEMO
 from tacit.cli.demo import demo
 from tacit.cli.evaluate import EXAMPLE as EVALUATE
 from tacit.cli.evaluate import evaluate
@@ -63,4 +64,4 @@ app.command(epilog=EXPLAIN)(explain)
 app.add_typer(schema, name="schema")
 app.add_typer(ledger, name="ledger")
 app.command(epilog=AUDIT)(audit)
-app.command()(demo)
+app.command(epilog=DEMO)(demo)

@@ -1,126 +1,219 @@
-"""`tacit demo`: questions, a model and its score, all about real records and out of one budget."""
+"""`tacit demo`: from a table to a private model, its scores, its file, its card and its report, in a minute."""
 
+import csv
+import io
+import shlex
+import shutil
+import sys
+import textwrap
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self, final
 
-import numpy as np
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
-from tacit import evaluation, statistics
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.meaning import explain
+from tacit.accounting.meaning import best_guess
 from tacit.budget import Budget
-from tacit.cli.console import console, one_line_errors, say
-from tacit.cli.pictures import accuracy_curve, coefficients, histogram
-from tacit.data import PublicEncoder, adult_schema, load_adult
+from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.data.bundled import load_adult
+from tacit.data.records import Records
+from tacit.data.schema import Schema
 from tacit.erm.classification import PrivateLogisticRegression
-from tacit.estimators.exact_scores import public_data
-from tacit.numerics.arrays import Floats
+from tacit.errors import FileNotWritten
+from tacit.evaluation import Figure, TwoClassReport, report
+from tacit.files import check_room, write_whole
+from tacit.models.file import save
+from tacit.reports.card import card_of_model
+from tacit.reports.facts import exact_amount
+from tacit.reports.page import Scored, model_page
 
-_EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-_REHEARSALS = 5
-_CLASSES = ["<=50K", ">50K"]
+EXAMPLE = example("tacit demo --output demo")
+_LEFT = Budget(0.5)
+_EXACT = 1e4
+_ROOM = 16 * 2**20
+_WIDTH = 78
 
 
+@final
 @dataclass(frozen=True)
-class _Records:
-    """Adult, encoded by its schema, and split by coins that look at no record."""
+class _Places:
+    """Where the files of a demonstration go."""
 
-    ages: Floats
-    schooling: Floats
-    names: list[str]
-    train: tuple[Any, Any]
-    test: tuple[Any, Any]
+    table: Path
+    schema: Path
+    ledger: Path
+    model: Path
+    card: Path
+    report: Path
+
+    @classmethod
+    def within(cls, folder: Path) -> Self:
+        names = ("adult.csv", "adult.toml", "ledger.db", "model.tacit", "card.yaml", "report.html")
+        return cls(*(folder / name for name in names))
+
+    @property
+    def address(self) -> str:
+        return f"sqlite:///{self.ledger}"
+
+
+@final
+@dataclass(frozen=True)
+class _Found:
+    """What a demonstration has to tell."""
+
+    records: int
+    model: PrivateLogisticRegression
+    scores: TwoClassReport
+    plain: float
+    majority: float
+    ledger: Ledger
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="The folder for the ledger and the pictures.")] = Path("demo"),
-    epsilon: Annotated[float, typer.Option(help="The epsilon that the model is trained with.")] = 1.0,
+    output: Annotated[Path, typer.Option(help="The folder for everything that is made.")] = Path("demo"),
+    epsilon: Annotated[float, typer.Option(help="How much privacy the model may cost; usual are 0.1 to 10.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="The chance that the promise may fail; 0 promises for sure.")] = 1e-6,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Ask questions about the bundled Adult records, train on them and score the model, out of one budget."""
-    with one_line_errors():
-        budget = Budget(epsilon) + Budget(0.5)
-        output.mkdir(parents=True, exist_ok=True)
-        address = f"sqlite:///{output / 'ledger.db'}"
-        name = f"adult {datetime.now(UTC).isoformat(timespec='microseconds')}"
-        ledger = Ledger.create(address, name=name, budget=budget)
-        steps = 4 + (1 + len(_EPSILONS)) * _REHEARSALS
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-        with Progress(*columns, console=console, transient=True) as progress:
-            task = progress.add_task("reading records", total=steps)
-
-            def step(doing: str) -> None:
-                progress.update(task, description=doing, advance=1)
-
-            records = _read()
-            _run(records, ledger, epsilon, output, step)
-
-
-def _read() -> _Records:
-    columns, schema = load_adult("all"), adult_schema()
-    encoder = PublicEncoder(schema)
-    rows, labels = encoder.fit_transform(columns), schema.labels(columns)
-    names = [str(name) for name in encoder.get_feature_names_out()]
-    train, test = ((rows[part], labels[part]) for part in evaluation.split_by_index(len(rows)))
-    return _Records(columns["age"].astype(float), columns["education-num"].astype(float), names, train, test)
+    """Train a private model on 45,222 bundled records, score it, and write its file, card and report."""
+    with answering(as_json, quiet) as out:
+        model = Budget(epsilon, delta)
+        _make(output)
+        places = _Places.within(output)
+        check_room(places.report, _ROOM)
+        with out.progress("writing the table", total=4) as step:
+            schema = _table(places)
+            name = f"adult-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+            ledger = Ledger.create(places.address, name=name, budget=model + _LEFT)
+            step("training, scoring, and comparing")
+            found = _learned(Records(str(places.table), schema), model, ledger)
+            step("writing model, card and report", 2)
+            _write(found, places)
+            step()
+        out.result(_plain(found, places), _summary(found, places))
 
 
-def _run(records: _Records, ledger: Ledger, epsilon: float, output: Path, step: Any) -> None:
-    table = Table(title="Adult is a public data set: so true values may be shown beside private ones")
-    for column in ("question", "private answer", "true value", "guarantee"):
-        table.add_column(column, overflow="fold")
-    _ask(records, ledger, output, table, step)
-    _learn(records, ledger, epsilon, output, table, step)
-    console.print(table)
-    say(f"budget {ledger.budget}\nspent  {ledger.spent}\nleft   {ledger.remaining}\n")
-    say(explain(ledger.spent))
-    say(
-        f"\npictures: {output}/schooling.png, {output}/coefficients.png, {output}/accuracy.png\n"
-        f"ledger:   tacit ledger show sqlite:///{output}/ledger.db --name '{ledger.name}'"
-    )
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise FileNotWritten(f"{str(folder)!r} cannot be made a folder. Name another with --output.") from None
 
 
-def _ask(records: _Records, ledger: Ledger, output: Path, table: Table, step: Any) -> None:
-    levels = list(range(1, 17))
-    step("asking three questions")
-    older = statistics.count(records.ages > 60, epsilon=0.1, ledger=ledger, label="older than 60")
-    age = statistics.mean(records.ages, low=17, high=90, epsilon=0.1, ledger=ledger, label="mean age")
-    schooling = statistics.histogram(records.schooling, levels=levels, epsilon=0.3, ledger=ledger, label="schooling")
-    truth = np.array([np.count_nonzero(records.schooling == level) for level in levels])
-    table.add_row("how many are over 60?", f"{older.value:.1f}", f"{(records.ages > 60).sum()}", older.guarantee)
-    table.add_row("mean age?", f"{age.value:.3f}", f"{records.ages.mean():.3f}", age.guarantee)
-    worst = float(np.abs(schooling.value - truth).max())
-    table.add_row("16 levels of schooling?", f"counts off by {worst:.1f} at most", "see picture", schooling.guarantee)
-    histogram(output / "schooling.png", levels, schooling, truth)
+def _table(places: _Places) -> Schema:
+    """Write the bundled records as any table comes: a CSV file, and a declaration beside it."""
+    columns, text = load_adult("all"), io.StringIO(newline="")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(columns)
+    lines.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    write_whole(places.table, [text.getvalue().encode("ascii")])
+    write_whole(places.schema, [files("tacit.data").joinpath("adult/adult.toml").read_bytes()])
+    return Schema.load(places.schema)
 
 
-def _learn(records: _Records, ledger: Ledger, epsilon: float, output: Path, table: Table, step: Any) -> None:
-    parts = ledger.partition("use", ["train", "test"], fixed_by="index")
-    step("training privately")
-    model = PrivateLogisticRegression(epsilon, classes=_CLASSES, ledger=parts["train"]).fit(*records.train)
-    step("scoring privately")
-    score = evaluation.accuracy(model, *records.test, epsilon=min(epsilon, 0.5), ledger=parts["test"])
-    with public_data():
-        truth = model.score(*records.test)
-    table.add_row("who earns over 50K? (logistic regression)", "see picture", "", model.release_.guarantee)
-    table.add_row("its accuracy on held-out records?", f"{score.value:.4f}", f"{truth:.4f}", score.release.guarantee)
-    again = [_rehearse(records, epsilon, seed, step) for seed in range(_REHEARSALS)]
-    spread = np.std([rehearsal.coef_[0] for rehearsal in again], axis=0, ddof=1)
-    coefficients(output / "coefficients.png", records.names, model, spread)
-    curve = {
-        level: [_rehearse(records, level, seed, step).score(*records.test) for seed in range(_REHEARSALS)]
-        for level in _EPSILONS
+def _learned(records: Records, budget: Budget, ledger: Ledger) -> _Found:
+    """Train on a part and score on the other; Adult is public, so that it may be told what privacy cost."""
+    train, test = records.split(by="index")
+    # Noise in the objective: of its effect on every curve a bound is known, which the report draws.
+    private = PrivateLogisticRegression(budget.epsilon, budget.delta, perturbation="objective", ledger=ledger)
+    model = private.fit(train)
+    scores = _two(report(model, test, epsilon=budget.epsilon, delta=budget.delta, ledger=ledger))
+    plain = PrivateLogisticRegression(float("inf"), random_state=0).fit(train)
+    known = _two(report(plain, test, epsilon=_EXACT, random_state=0))
+    majority = max(known.at(1.0)["accuracy"].value, known.at(0.0)["accuracy"].value)
+    return _Found(records.n, model, scores, known.accuracy.value, majority, ledger)
+
+
+def _two(scores: Any) -> TwoClassReport:
+    assert isinstance(scores, TwoClassReport)
+    return scores
+
+
+def _write(found: _Found, places: _Places) -> None:
+    card = card_of_model(found.model, ledger=found.ledger)
+    save(found.model, places.model, card=card)
+    card.save(places.card)
+    again = f"tacit train {places.table.name} --schema {places.schema.name} --part train "
+    again += f"--epsilon {found.model.epsilon:g} --delta {found.model.delta:g}"
+    scored = [_scored(name, figure) for name, figure in found.scores.figures().items()]
+    page = model_page(found.model, card, again=again, scores=scored)
+    write_whole(places.report, [page.encode("utf-8", "replace")])
+
+
+def _scored(name: str, figure: Figure) -> Scored:
+    low, high = figure.interval
+    return Scored(name.replace("_", " "), f"{figure.value:.4f}", f"{low:.4f} to {high:.4f} (95 %)")
+
+
+def _plain(found: _Found, places: _Places) -> dict[str, Any]:
+    scored = found.scores.accuracy
+    return {
+        "n": found.records,
+        "guarantee": found.model.release_.guarantee,
+        "accuracy": {"value": scored.value, "interval": list(scored.interval)},
+        "accuracy without privacy": found.plain,
+        "larger class": found.majority,
+        "spent": exact_amount(found.ledger.spent),
+        "left": exact_amount(found.ledger.remaining),
+        "ledger": places.address,
+        "account": found.ledger.name,
+        "model": str(places.model),
+        "card": str(places.card),
+        "report": str(places.report),
     }
-    step("fitting without privacy")
-    plain = PrivateLogisticRegression(float("inf"), classes=_CLASSES).fit(*records.train).score(*records.test)
-    majority = float(np.mean(records.test[1] == _CLASSES[0]))
-    accuracy_curve(output / "accuracy.png", curve, plain, majority, epsilon, score)
 
 
-def _rehearse(records: _Records, epsilon: float, seed: int, step: Any) -> PrivateLogisticRegression:
-    step(f"rehearsing on public data, epsilon={epsilon:g}")
-    return PrivateLogisticRegression(epsilon, classes=_CLASSES, random_state=seed).fit(*records.train)
+def _summary(found: _Found, places: _Places) -> str:
+    """Say what happened to somebody who has to answer for it."""
+    accuracy, guess = found.scores.accuracy, 100 * best_guess(found.ledger.spent)
+    low, high = accuracy.interval
+    delta = found.ledger.spent.delta
+    but = f" (but for a chance of {delta:.6f})" if delta else ""
+    facts = {
+        "The task": f"From a census survey of {found.records:,} people: who earns over $50,000 a year?",
+        "The model": f"It is right for {accuracy.value:.1%} of people it never saw (95 % sure: {low:.1%} to "
+        f"{high:.1%}). Without any privacy it would be {found.plain:.1%}, always answering no {found.majority:.1%}: "
+        "these two are exact, which only public records like these allow.",
+        "The promise": "Whoever sees all that was released, and knows everybody else in the table, still guesses a "
+        f"yes-or-no fact about one person right at most {guess:.1f} times in 100{but}. A coin is right 50 times.",
+        "The budget": f"{found.ledger.spent} of {found.ledger.budget} is spent. The ledger charges before noise "
+        "is drawn, never refunds, and refuses what does not fit any more.",
+        "The limits": "The promise is about one person's row. It does not hide what is true of the whole population, "
+        "nor the columns' declared ranges, nor how many people there are.",
+    }
+    lines = [line for name, words in facts.items() for line in _told(name, words)]
+    made = {"report": places.report, "model": places.model, "card": places.card, "ledger": places.ledger}
+    lines += ["", *(f"{name:8} {path}" for name, path in made.items()), "", "Next:"]
+    return "\n".join([*lines, *(f"  {command}" for command in _next(found, places))])
+
+
+def _told(name: str, words: str) -> list[str]:
+    return textwrap.wrap(words, _WIDTH, initial_indent=f"{name:13}", subsequent_indent=" " * 13)
+
+
+def _next(found: _Found, places: _Places) -> list[str]:
+    """Return commands that go on from here, as they can be pasted where this was started."""
+    account = found.ledger.name
+    table, address = str(places.table), places.address
+    query = ["query", table, "age > 60", "--schema", str(places.schema), "--epsilon", "0.1"]
+    return [
+        shlex.join([_tacit(), *words])
+        for words in (
+            ["inspect", str(places.model)],
+            ["predict", str(places.model), table, "--output", str(places.table.with_name("predictions.csv"))],
+            ["ledger", "show", address, "--name", account],
+            [*query, "--ledger", address, "--account", account],
+        )
+    ]
+
+
+def _tacit() -> str:
+    """Return what this command was called by, where that is not what `tacit` alone would start."""
+    called, found = Path(sys.argv[0]), shutil.which("tacit")
+    if called.name != "tacit" or (found is not None and Path(found).resolve() == called.resolve()):
+        return "tacit"
+    return str(called)

@@ -102,7 +102,7 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
     """Draw levels from top to bottom, their names beside them; only the strongest where there are many."""
     strongest = np.argsort(-np.abs(rows).max(axis=0), kind="stable")[:_MOST_LEVELS]
     kept = np.sort(strongest)
-    frame = _Frame.of(f"effect of {name}", low, high, 0, 1, left=110.0)
+    frame = _Frame.of(f"effect of {name}", low, high, 0, 1, left=122.0)
     step = (_TALL - _TOP - _BOTTOM) / len(kept)
     frame.line([(frame.x(0), _TOP), (frame.x(0), _TALL - _BOTTOM)], "zero")
     for place, level in enumerate(kept):
