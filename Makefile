@@ -19,7 +19,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 	$(PIP) --editable '.[cli,postgres,sql,spark]' --requirement requirements-dev.txt
 	@touch $@
 
-demo: .venv/demo ## the main job on real records, with a picture
+demo: .venv/demo ## from a table to a private model, its scores, card and report, in ./demo
 	$(BIN)/tacit demo --output demo
 
 test: check ## everything that must hold

@@ -23,12 +23,13 @@ from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.erm.classification import PrivateLogisticRegression
 from tacit.errors import FileNotWritten
-from tacit.evaluation import Figure, TwoClassReport, report
+from tacit.evaluation import TwoClassReport, report
 from tacit.files import check_room, write_whole
 from tacit.models.file import save
 from tacit.reports.card import card_of_model
 from tacit.reports.facts import exact_amount
-from tacit.reports.page import Scored, model_page
+from tacit.reports.page import model_page
+from tacit.reports.scores import pictures_of, scored
 
 EXAMPLE = example("tacit demo --output demo")
 _LEFT = Budget(0.5)
@@ -118,9 +119,7 @@ def _table(places: _Places) -> Schema:
 def _learned(records: Records, budget: Budget, ledger: Ledger) -> _Found:
     """Train on a part and score on the other; Adult is public, so that it may be told what privacy cost."""
     train, test = records.split(by="index")
-    # Noise in the objective: of its effect on every curve a bound is known, which the report draws.
-    private = PrivateLogisticRegression(budget.epsilon, budget.delta, perturbation="objective", ledger=ledger)
-    model = private.fit(train)
+    model = PrivateLogisticRegression(budget.epsilon, budget.delta, ledger=ledger).fit(train)
     scores = _two(report(model, test, epsilon=budget.epsilon, delta=budget.delta, ledger=ledger))
     plain = PrivateLogisticRegression(float("inf"), random_state=0).fit(train)
     known = _two(report(plain, test, epsilon=_EXACT, random_state=0))
@@ -139,22 +138,23 @@ def _write(found: _Found, places: _Places) -> None:
     card.save(places.card)
     again = f"tacit train {places.table.name} --schema {places.schema.name} --part train "
     again += f"--epsilon {found.model.epsilon:g} --delta {found.model.delta:g}"
-    scored = [_scored(name, figure) for name, figure in found.scores.figures().items()]
-    page = model_page(found.model, card, again=again, scores=scored)
+    page = model_page(
+        found.model,
+        card,
+        again=again,
+        scores=scored(found.scores),
+        scores_guarantee=found.scores.release.guarantee,
+        pictures=pictures_of(found.scores),
+    )
     write_whole(places.report, [page.encode("utf-8", "replace")])
 
 
-def _scored(name: str, figure: Figure) -> Scored:
-    low, high = figure.interval
-    return Scored(name.replace("_", " "), f"{figure.value:.4f}", f"{low:.4f} to {high:.4f} (95 %)")
-
-
 def _plain(found: _Found, places: _Places) -> dict[str, Any]:
-    scored = found.scores.accuracy
+    accuracy = found.scores.accuracy
     return {
         "n": found.records,
         "guarantee": found.model.release_.guarantee,
-        "accuracy": {"value": scored.value, "interval": list(scored.interval)},
+        "accuracy": {"value": accuracy.value, "interval": list(accuracy.interval)},
         "accuracy without privacy": found.plain,
         "larger class": found.majority,
         "spent": exact_amount(found.ledger.spent),
