@@ -54,6 +54,18 @@ def test_the_page_on_statistical_queries_runs_from_top_to_bottom(tmp_path, monke
     assert "Gaussian noise" in printed.getvalue()
 
 
+def test_the_page_on_curves_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """Its Python runs, and what it prints is a curve: low in the middle, with the noise beside it."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "curves.md", "python"):
+            exec(block, names)
+    heights = [float(line.split()[1]) for line in printed.getvalue().splitlines()]
+    assert heights[len(heights) // 2] < min(heights[0], heights[-1])
+    assert (tmp_path / "effects.png").exists()
+
+
 def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatch):
     """A table that is not Adult goes from codebook to model; parts compose in parallel; the draft quotes nothing."""
     monkeypatch.chdir(tmp_path)

@@ -12,7 +12,14 @@ from tacit.data import Flag, Number, PublicEncoder, Records, Schema
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
-from tacit.erm.perturbations.defaults import MARGIN, default_alpha, default_kind, default_margin, noise_over_signal
+from tacit.erm.perturbations.defaults import (
+    MARGIN,
+    default_alpha,
+    default_kind,
+    default_margin,
+    noise_over_signal,
+    perturbation_for,
+)
 from tacit.erm.perturbations.setting import Setting
 
 SCHEMA = Schema({"a": Number(0, 1), "b": Number(0, 1), "rare": Flag()}, target="rare")
@@ -45,8 +52,8 @@ def test_the_margin_fades_as_noise_does() -> None:
         (Logistic(1.0), 1, 0.0, "objective"),
         (Logistic(1.0), 1, 1e-6, "objective"),
         (HuberHinge(0.5), 1, 1e-6, "objective"),
-        (Logistic(1.0), 60, 1e-6, "gradient"),
-        (Logistic(1.0), 1, 1e-60, "gradient"),
+        (Logistic(1.0), 60, 1e-6, "objective"),
+        (Logistic(1.0), 1, 1e-60, "objective"),
         (Softmax(3), 1, 1e-6, "gradient"),
         (Softmax(3), 1, 0.0, "objective"),
         (HuberRegression(1.0, 1.0), 1, 1e-6, "gradient"),
@@ -56,8 +63,17 @@ def test_the_margin_fades_as_noise_does() -> None:
 def test_the_objective_is_perturbed_wherever_that_is_certified_at_no_loss(
     loss: Logistic, epsilon: float, delta: float, kind: str
 ) -> None:
-    """With a delta, losses of one score and one sign perturb the objective; what is not certified falls back."""
+    """With a delta, losses of one score and one sign perturb the objective, others the gradients or the output."""
     assert default_kind(Budget(epsilon, delta), Setting(1000, 10, 1.0, loss)) == kind
+
+
+@pytest.mark.parametrize("budget", [Budget(60, 1e-6), Budget(1, 1e-60)])
+def test_what_gaussian_noise_is_not_certified_for_is_pure(budget: Budget) -> None:
+    """Beyond what is certified for a delta, noise is that of the same epsilon without one, and delta is not charged."""
+    setting = Setting(1000, 10, 1.0, Logistic(1.0))
+    chosen = perturbation_for("auto", budget, setting, "auto")
+    assert chosen == perturbation_for("objective", Budget(budget.epsilon), setting, "auto")
+    assert chosen.event.delta == 0
 
 
 def test_the_ridge_fades_to_a_twentieth() -> None:
@@ -76,7 +92,7 @@ def test_passes_over_records_do_not_grow_with_a_delta() -> None:
     assert "EpsilonDelta" in type(svc.release_.event).__name__
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(50, 1e-6), (1000, 0.0)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(50, 1e-6), (100, 1e-6), (1000, 0.0)])
 def test_a_large_epsilon_gives_the_ordinary_model_in_all_three_scores(epsilon: float, delta: float) -> None:
     """On a rare class and at a large epsilon, all three are those of the model without privacy, or better."""
     train, test = _table(4000, 1), _table(4000, 2)

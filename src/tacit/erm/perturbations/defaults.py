@@ -19,6 +19,7 @@ agree. What was compared, and on which made-up tables, is in docs/decisions/0015
 """
 
 import math
+from fractions import Fraction
 from typing import Literal
 
 from tacit.accounting.analytic import gaussian_shift
@@ -46,7 +47,12 @@ _KINDS: dict[str, type[OutputPerturbation] | type[ObjectivePerturbation] | type[
 
 def perturbation_for(kind: str, budget: Budget, setting: Setting, alpha: float | Literal["auto"]) -> Perturbation:
     """Build the perturbation, choosing what was left to `auto`."""
-    chosen = default_kind(budget, setting) if kind == "auto" else kind
+    chosen = kind
+    if kind == "auto":
+        chosen = default_kind(budget, setting)
+        if chosen == "objective" and not budget.is_pure and not gaussian_is_certified(budget, setting):
+            # An epsilon above 50, or hardly any delta: noise of a pure budget is as good, and leaves delta unspent.
+            budget = Budget.amount(budget.exact_epsilon, Fraction(0))
     if not isinstance(chosen, str) or chosen not in _KINDS:
         raise InvalidParameter(f"perturbation must be one of auto, {', '.join(_KINDS)}, got {kind!r}.")
     ridge = default_alpha(chosen, budget, setting) if is_auto(alpha) else checked_alpha(alpha)
@@ -70,8 +76,7 @@ def default_kind(budget: Budget, setting: Setting) -> Kind:
     """Perturb the objective where it costs no accuracy, else the gradients; the output when the loss is not smooth."""
     if math.isinf(setting.loss.smoothness):
         return "output"
-    cheap = setting.loss.one_sided and not setting.is_joint and gaussian_is_certified(budget, setting)
-    return "objective" if budget.is_pure or cheap else "gradient"
+    return "objective" if budget.is_pure or (setting.loss.one_sided and not setting.is_joint) else "gradient"
 
 
 def noise_over_signal(budget: Budget, coordinates: int, count: int) -> float:
