@@ -52,6 +52,12 @@ def test_a_release_for_the_other_unit_is_refused_and_uncharged(
     assert ledger.spent == Budget(0.5)
 
 
+def test_parts_by_index_are_refused_on_a_ledger_for_persons(make: Callable[[str], Ledger]) -> None:
+    """They would cut persons in two, whose halves would then count as one."""
+    with pytest.raises(InvalidParameter, match="cut persons in two"):
+        make("person").partition("halves", ["a", "b"], fixed_by="index")
+
+
 def test_what_says_no_unit_is_for_records(make: Callable[[str], Ledger]) -> None:
     """A function that knows nothing of persons cannot charge a ledger for them by accident."""
     with pytest.raises(InvalidParameter, match="promises for each person"):

@@ -155,6 +155,29 @@ def test_gaussian_noise_keeps_delta_for_every_pair_of_persons(loss: Loss) -> Non
     assert delta_between(scaled, *pair, loss, 20 * tilt.alpha, tilt.scale, 1.0)[0] > 0.05
 
 
+@pytest.mark.parametrize("classes", [3, 5])
+def test_gaussian_noise_for_persons_of_several_classes_covers_the_corners(classes: int) -> None:
+    """The corners' maximum for opposite rows of one class, the proof's worst law, drawn: far enough with this noise.
+
+    With a sixth less noise it is not, so the union over corners is no looser than that.
+    """
+    budget, loss = Budget(1.0, 1e-2), Softmax(classes)
+    tilt = gaussian_noise(budget, Setting(10, 2, 1.0, loss, several=True), 1e-9)
+    jacobian = (1 - 1 / classes) / (10 * tilt.alpha)
+    drawn = np.random.default_rng(8).normal(size=(400_000, classes))
+    unit = np.eye(classes)
+    corners = np.array([one + other - 2 * unit[0] for one, other in itertools.product(unit, unit)])
+
+    def excess(sigma: float) -> float:
+        moved = corners / sigma
+        worst = (drawn @ moved.T + np.square(moved).sum(axis=1) / 2).max(axis=1)
+        return float(np.maximum(worst + jacobian - 1.0, 0.0).mean())
+
+    # Means of so many draws are right to some hundredths here.
+    assert excess(tilt.scale) <= 1e-2
+    assert excess(5 / 6 * tilt.scale) > 1.1e-2
+
+
 @pytest.mark.parametrize(("epsilon", "ratio"), [(0.1, 1.006), (1.0, 1.050), (4.0, 1.170), (8.0, 1.307)])
 def test_the_price_of_several_rows_is_a_little_more_noise(epsilon: float, ratio: float) -> None:
     """The bound for persons over the delta of one row, as computed before; its inverse keeps the budget."""

@@ -259,6 +259,11 @@ class Ledger:
                 f"fixed_by must be 'index' or 'key', got {fixed_by!r}. Parallel composition holds only if a "
                 "replaced record stays in its part."
             )
+        if fixed_by == "index" and self.unit == "person":
+            raise InvalidParameter(
+                f"fixed_by must be 'key' on account {self.name!r}, which promises for persons: parts by index would cut "
+                'persons in two. Records(..., unit=...).split(by="key") keeps them whole.'
+            )
         if not isinstance(parts, list | tuple) or not parts:
             raise InvalidParameter(f"parts must be a list of names, got {type(parts).__name__} that is not one.")
         for part in parts:

@@ -12,6 +12,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tacit.accounting.unit import NEIGHBOURS, Unit
 from tacit.budget import Budget
 from tacit.checks import checked_share
 from tacit.errors import InvalidParameter
@@ -64,16 +65,16 @@ def posterior_shift(epsilon: float) -> float:
     return math.tanh(Budget(epsilon).epsilon / 2)
 
 
-def explain(budget: Budget) -> str:
-    """Say in a few sentences what a budget promises."""
+def explain(budget: Budget, unit: Unit = "record") -> str:
+    """Say in a few sentences what a budget promises to a record, or to a person with all their records."""
     guess = 100 * best_guess(budget)
     text = (
-        f"With {budget} (replace-one neighbours), somebody who knows every record but one, and of that one all but a "
+        f"With {budget} ({NEIGHBOURS[unit]}), somebody who knows every {unit} but one, and of that one all but a "
         f"yes-or-no answer, guesses the answer right at most {guess:.1f} times in 100; a coin is right 50 times."
     )
     if budget.is_pure:
         low, high = posterior_range(0.1, budget)
-        text += f" A belief of 10 % about one record can move to between {100 * low:.1f} % and {100 * high:.1f} %."
+        text += f" A belief of 10 % about one {unit} can move to between {100 * low:.1f} % and {100 * high:.1f} %."
     else:
         text += f" With a chance of at most {budget.delta:g} the promise may fail altogether."
     return text

@@ -50,7 +50,7 @@ def create(
         amount = Budget.parse(budget if budget is not None else f"epsilon={epsilon}, delta={delta}")
         whose: Unit = "person" if unit == "person" else "record"
         ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose)
-        out.result(_account(ledger), f"created {ledger!r}\n{explain(ledger.budget)}")
+        out.result(_account(ledger), f"created {ledger!r}\n{explain(ledger.budget, ledger.unit)}")
 
 
 @app.command(epilog=example("tacit ledger show sqlite:///l.db"))

@@ -62,6 +62,7 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     delta: float
     data_norm: float | None
     fit_intercept: bool
+    largest_weight: float | None
     ledger: Ledger | None
     random_state: object
     curves: bool | int | Literal["auto"]
@@ -118,8 +119,16 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             ledger=self.ledger,
             label=type(self).__name__,
             random_state=self.random_state,
-            assumed={"targets": assumed},
+            assumed={"targets": assumed} | self._weights_assumed(rows),
         )
+
+    def _weights_assumed(self, rows: Rows) -> dict[str, str]:
+        """Say which public numbers weighed rows."""
+        by_class, largest = getattr(self, "class_weight", None), self.largest_weight
+        said = {} if by_class is None else {"class weights": f"class weights {dict(by_class)}"}
+        if rows.shares is not None and largest is not None:
+            said["largest weight"] = f"largest weight {largest:g}"
+        return said
 
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Floats:

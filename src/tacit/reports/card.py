@@ -172,7 +172,7 @@ def _spoken(release: Release[Any], ledger: Ledger | None) -> str:
     if not release.private or release.budget is None:
         return f"{release.guarantee}. No promise is made."
     total = "" if ledger is None else f" All releases under the ledger together have cost {ledger.spent}."
-    return f"This release: {release.budget}, {NEIGHBOURS[release.unit]}. {explain(release.budget)}{total}"
+    return f"This release: {release.budget}, {NEIGHBOURS[release.unit]}. {explain(release.budget, release.unit)}{total}"
 
 
 def _composition(release: Release[Any], ledger: Ledger | None) -> str:

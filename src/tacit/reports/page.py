@@ -57,7 +57,7 @@ def model_page(
         else f"{type(model).__name__}: {shown(str(encoder.schema.target))}",
         private=release.private,
         guarantee=release.guarantee,
-        words="" if release.budget is None or not release.private else explain(release.budget),
+        words="" if release.budget is None or not release.private else explain(release.budget, release.unit),
         guess="" if release.budget is None or not release.private else guess_picture(release.budget),
         drawn=drawn,
         left_out=left_out,
