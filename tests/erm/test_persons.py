@@ -26,9 +26,13 @@ from tacit.erm.losses.standard import HuberHinge, HuberRegression, Logistic
 from tacit.erm.perturbations.calibration import gaussian_noise, pure_noise
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.least_squares import _joint_sums
+from tacit.erm.perturbations.second_moment import SecondMoment
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
+from tacit.mechanisms.gaussian import Multipliers
+from tacit.noise import Rehearsal
+from tacit.numerics.threads import Threads
 
 _ANGLES = np.linspace(0, 2 * np.pi, 32, endpoint=False)
 _CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
@@ -245,6 +249,18 @@ def test_a_person_moves_sufficient_statistics_no_more_than_one_row_does() -> Non
             sums.append(stacked)
         worst = max(worst, float(np.linalg.norm(sums[0] - sums[1])))
     assert 1.5 < worst <= 3 / math.sqrt(2)
+
+
+def test_a_person_moves_a_second_moment_no_more_than_one_row_does() -> None:
+    """Without noise to speak of, the released mean of x x^T of opposite persons is within the sensitivity."""
+    setting = Setting(2, 2, 1.0, Logistic(), several=True)
+    law = SecondMoment(setting, Multipliers.for_budget(Budget(40, 1e-2), 3, 1))
+    found = []
+    for count, row in ((20, [1.0, 0.0]), (3, [0.0, 1.0])):
+        rows = _rows_of([0] * count + [1], np.array([*[row] * count, [0.0, 0.0]]))
+        noisy = [law.randomise(rows, Threads(None), Rehearsal(seed)) for seed in range(200)]
+        found.append(np.mean(noisy, axis=0))
+    assert 0.5 * law.sensitivity < float(np.linalg.norm(found[0] - found[1])) < 1.2 * law.sensitivity
 
 
 def test_weights_times_rows_never_exceed_a_person() -> None:

@@ -261,7 +261,7 @@ class Ledger:
             )
         if fixed_by == "index" and self.unit == "person":
             raise InvalidParameter(
-                f"fixed_by must be 'key' on account {self.name!r}, which promises for persons: parts by index would cut "
+                f"fixed_by must be 'key' on account {self.name!r}, which promises for persons: parts by index cut "
                 'persons in two. Records(..., unit=...).split(by="key") keeps them whole.'
             )
         if not isinstance(parts, list | tuple) or not parts:
