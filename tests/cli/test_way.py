@@ -244,6 +244,8 @@ def test_training_and_evaluating_on_parts_cost_the_larger(clinic):
     assert told["scores"]["auc"].keys() == {"value", "noise", "sampling", "interval", "confidence"}
     assert str(clinic.ledger.spent) == "epsilon=0.5, delta=0"
     page = (clinic.folder / "m.scores.html").read_text("utf-8")
+    assert "together, parts cost what the largest does" in page
+    assert "<td>epsilon=0.5, delta=0</td>" in page
     assert f"{told['scores']['accuracy']['value']:.4f}" in page
     assert clinic.run(*asked).code == 0
     assert clinic.run(*asked).code == 3

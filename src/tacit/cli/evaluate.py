@@ -63,7 +63,7 @@ def evaluate(
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
         with out.progress(f"scoring on {records.n:,} records"):
             told = report(found, records, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
-        card = card_of_scores(found, told.release, ledger=from_account)
+        card = card_of_scores(found, told.release, ledger=paying)
         page = model_page(
             found,
             card,

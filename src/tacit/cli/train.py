@@ -115,7 +115,7 @@ def train(
                 out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
             with out.progress(f"training on {records.n:,} records"):
                 model.fit(records)
-        made = card_of_model(model, ledger=records.account(paying), answers=answers)
+        made = card_of_model(model, ledger=paying, answers=answers)
         again = _again(source, schema, epsilon, delta, method)
         pieces: dict[Path, Callable[[Path], None]] = {
             files.model: lambda path: save(model, path, card=made),

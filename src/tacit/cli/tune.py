@@ -79,7 +79,7 @@ def tune(
         with out.progress("searching"):
             search.fit(records)
         best = search.best_estimator_
-        made = card_of_model(best, ledger=records.account(paying))
+        made = card_of_model(best, ledger=paying)
         write_all(
             {
                 files.model: lambda path: save(best, path, card=made),

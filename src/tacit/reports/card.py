@@ -7,7 +7,7 @@ software knows is filled in; what only people know begins with `OPEN` until they
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, final
@@ -81,7 +81,7 @@ def card_of_model(
 
     Nothing is released: all that is told is public, or was released with the model.
     """
-    release, encoder = _release_of(model), getattr(model, "encoder_", None)
+    release, encoder, ledger = _release_of(model), getattr(model, "encoder_", None), _whole(ledger)
     schema = None if encoder is None else encoder.schema
     name = type(model).__name__
     chosen = ", ".join(f"{key}={value!r}" for key, value in _choices(model))
@@ -105,7 +105,7 @@ def card_of_scores(
     model: Any, release: Release[Any], *, ledger: Ledger | None = None, answers: Mapping[str, str] | None = None
 ) -> Card:
     """Return the card of private scores of a model, on records that it did not learn from."""
-    encoder, name = getattr(model, "encoder_", None), type(model).__name__
+    encoder, name, ledger = getattr(model, "encoder_", None), type(model).__name__, _whole(ledger)
     known = {
         **_common(release, ledger),
         "deployment.data_product_type": "summary statistics",
@@ -135,6 +135,11 @@ def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) 
         "deployment.implementation.mechanisms": f"What each entry of the ledger names. {facts.DRAWING}",
     }
     return Card(record_of(known, answers or {}), _own(release, ledger, None, None))
+
+
+def _whole(ledger: Ledger | None) -> Ledger | None:
+    """Return the account of all records, whichever part of it a handle is for."""
+    return None if ledger is None else replace(ledger, path=())
 
 
 def _common(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:

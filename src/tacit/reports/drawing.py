@@ -17,7 +17,7 @@ from tacit.numerics.arrays import Floats
 _WIDE, _TALL = 300.0, 190.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 8.0, 10.0, 30.0
 _MOST_LEVELS = 10
-_MOST_LETTERS = 18
+_MOST_LETTERS = 16
 _COLOURS = 6
 _TICKS = 4
 _UNEVEN = 3

@@ -97,7 +97,9 @@ def _noise_known(model: Any) -> bool:
 
 
 def _strength(effect: Effect) -> float:
-    return float(np.ptp(effect.effect))
+    """Return how far an effect reaches: a curve from end to end, levels typically, since noise makes some stand out."""
+    is_curve = not isinstance(effect.values, tuple) and np.asarray(effect.values).dtype.kind not in "OU"
+    return float(np.ptp(effect.effect) if is_curve else 2 * np.std(effect.effect))
 
 
 def _reach(effect: Effect) -> float:
@@ -118,6 +120,8 @@ def _spent(card: Card) -> Mapping[str, Any] | None:
         return None
     now, spent, left = (_epsilon(each) for each in (charged, ledger["spent"], ledger["left"]))
     entry = card.tacit.get("entry") or {}
+    # Parts are charged in parallel: what this release cost is no piece of what the account has spent.
+    parallel = bool(entry.get("part"))
     return {
         "account": shown(str(ledger["name"])),
         "budget": ledger["budget"]["words"],
@@ -126,7 +130,8 @@ def _spent(card: Card) -> Mapping[str, Any] | None:
         "left": ledger["left"]["words"],
         "entry": entry.get("number", "none"),
         "head": ledger["head"],
-        "picture": budget_picture(max(0.0, spent - now), now, left),
+        "parallel": parallel,
+        "picture": budget_picture(spent, 0.0, left) if parallel else budget_picture(max(0.0, spent - now), now, left),
     }
 
 
