@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -264,3 +265,21 @@ def test_tuning_saves_the_model_that_won(clinic):
     assert card.record["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 0.8
     for wrong in ("alpha", "alpha=", "=1", "ledger=1", "nosuch=1"):
         assert clinic.run(*asked[:-4], "--try", wrong).code == 2
+
+
+def test_the_page_on_commands_runs_from_top_to_bottom(clinic):
+    """Every command of docs/commands.md, verbatim and in order; its answers for the card are the questions asked."""
+    page = (Path(tacit.__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
+    (clinic.folder / "patients.csv").rename(clinic.folder / "d.csv")
+    (clinic.folder / "l.db").unlink()
+    commands = [line for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) == 8
+    for command in commands:
+        ended = clinic.run(*shlex.split(command.partition(" > ")[0])[1:])
+        assert ended.code == 0, (command, ended.err)
+    (clinic.folder / "about.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0], "utf-8")
+    told = clinic.run(*shlex.split(commands[3])[1:-1], "--about", "about.toml", "--dry-run", "--json")
+    assert told.code == 0
+    assert "author" in page
+    listed = {path[0] for path in COMMANDS}
+    assert all(f"`tacit {name}" in page for name in listed)
