@@ -185,6 +185,24 @@ def test_parts_that_do_not_fit_together_are_refused(logistic, refused):
     refused(seal(document, numbers))
 
 
+def test_declarations_that_multiply_are_refused_in_time(files, refused):
+    """Very many columns, two levels lists a pair of which multiplies, and many pairs: no hang, and no memory."""
+    document, numbers = taken_apart(files["records"])
+    encoder = document["fitted"]["encoder_"]
+    wide = [[f"c{place}", {"kind": "flag"}] for place in range(5_000)]
+    levels = {"kind": "category", "levels": {"tuple": [str(place) for place in range(20_000)]}}
+    two = [["a", levels], ["b", levels]]
+    for columns, pairs in ((wide, None), (two, [["a", "b"]]), (wide, [["c1", "c2"]] * 5_000), (two, 1)):
+        encoder["schema"] = {"target": None, "columns": columns}
+        encoder["interactions"] = pairs
+        tracemalloc.start()
+        before = time.perf_counter()
+        refused(seal(document, numbers))
+        assert time.perf_counter() - before < _SECONDS
+        assert tracemalloc.get_traced_memory()[1] < _MEMORY
+        tracemalloc.stop()
+
+
 def test_what_is_no_file_is_refused_at_once(tmp_path):
     """A folder, a pipe that nobody writes to, a device without an end, a name that leads nowhere."""
     os.mkfifo(tmp_path / "pipe")

@@ -1,7 +1,7 @@
 """A schema: everything that may be known about a table without looking at its records."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, final
@@ -37,6 +37,7 @@ class Schema:
 
     declared: tuple[tuple[str, Column], ...]
     target: str | None
+    _columns: dict[str, Column] = field(repr=False, compare=False)
 
     def __init__(self, columns: Mapping[str, Column], target: str | None = None) -> None:
         if not isinstance(columns, Mapping) or not columns:
@@ -53,6 +54,7 @@ class Schema:
                 "Declare its classes as a Category or Flag, or its range as a Number."
             )
         object.__setattr__(self, "declared", tuple(columns.items()))
+        object.__setattr__(self, "_columns", dict(columns))
         object.__setattr__(self, "target", target)
 
     @classmethod
@@ -105,7 +107,7 @@ class Schema:
     @property
     def columns(self) -> Mapping[str, Column]:
         """The declarations by name, in order, the target's included."""
-        return MappingProxyType(dict(self.declared))
+        return MappingProxyType(self._columns)
 
     @property
     def inputs(self) -> tuple[str, ...]:

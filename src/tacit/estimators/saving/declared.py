@@ -1,7 +1,6 @@
 """Fields of what tacit's estimators have in common: classes, schemas, encoders, releases."""
 
 import json
-import math
 from fractions import Fraction
 from typing import Any, final
 
@@ -11,7 +10,7 @@ from tacit.accounting.events import event_from_json, event_to_json
 from tacit.accounting.history import Entry, Partition
 from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
-from tacit.data.curves import MOST_KNOTS
+from tacit.data.curves import checked_pairs, curves_of
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
 from tacit.data.schema import Schema
@@ -116,8 +115,8 @@ class _Encoder(Field):
     def read(self, plain: Any, reading: Reading) -> Any:
         """Build it, and let it check that it makes as many columns as the model has features."""
         encoder = _ENCODER.read(plain, reading)
-        _check_names(encoder)
         try:
+            _check_names(encoder)
             reading.agree("features", len(encoder.get_feature_names_out()))
         except InvalidParameter as error:
             raise ModelFileError(f"should be an encoder: {error}") from None
@@ -126,14 +125,17 @@ class _Encoder(Field):
 
 def _check_names(encoder: PublicEncoder) -> None:
     """Refuse declarations whose outputs could not be named in bounded memory: levels of pairs multiply."""
-    sizes = {}
+    if isinstance(encoder.interactions, list | tuple) and len(encoder.interactions) > _MOST_PAIRS:
+        raise ModelFileError(f"declares more than {_MOST_PAIRS} interactions.")
+    sizes, curves = {}, curves_of(encoder.curves)
+    knots = 2 if curves is None else curves.knots
     for name, column in encoder.schema.columns.items():
         levels = column.classes if isinstance(column, Levelled) else ("",)
-        sizes[name] = len(levels) + MOST_KNOTS, len(name) + max(map(len, levels)) + _OBJECT
+        sizes[name] = len(levels) + knots, len(name) + max(map(len, levels)) + _OBJECT
     total = sum(count * length for count, length in sizes.values())
-    for pair in encoder.interactions if isinstance(encoder.interactions, list | tuple) else ():
-        known = [sizes[name] for name in pair if isinstance(name, str) and name in sizes]
-        total += math.prod(count for count, _ in known) * sum(length for _, length in known)
+    for pair in checked_pairs(encoder.interactions, tuple(sizes)):
+        (one, long), (other, longer) = (sizes[name] for name in pair)
+        total += one * other * (long + longer)
     if total > _MOST_LETTERS:
         raise ModelFileError("declares more levels, or longer names, than a model file may hold.")
 
@@ -195,6 +197,7 @@ def _amount(exact_epsilon: Fraction, exact_delta: Fraction) -> Budget:
 
 
 _OBJECT = 50
+_MOST_PAIRS = 1000
 _MOST_LETTERS = 8 * 10**7
 _AXES = ("rows of the answer", "columns of the answer")
 _PAIR = _Declaration()
