@@ -236,6 +236,7 @@ RELEASE = Struct(
         "private": Truth(),
         "entry": Optional(_ENTRY),
         "unit": OneOf(tuple(NEIGHBOURS)),
+        "noise_error": Optional(Number(0.0)),
     },
 )
 FITTED: dict[str, Field] = {
