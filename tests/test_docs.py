@@ -22,15 +22,6 @@ def _blocks(path: Path, language: str) -> list[str]:
     return [text for name, text in fences if name == language]
 
 
-def test_the_readme_example_prints_what_the_readme_shows(tmp_path, monkeypatch):
-    """The example in README runs as written and prints the lines below it."""
-    monkeypatch.chdir(tmp_path)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(_blocks(ROOT / "README.md", "python")[0], {})
-    assert printed.getvalue() == _blocks(ROOT / "README.md", "")[1]
-
-
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
     """All the tutorial's Python runs in one go, and its commands work on what that leaves behind."""
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,12 @@ def render(columns: Mapping[str, Column], target: str | None) -> str:
 
 def declared_column(name: str, entry: object) -> Column:
     """Build one column from its table, which is refused if it declares none."""
-    if not isinstance(entry, dict) or entry.get("kind") not in list(KINDS):
+    if isinstance(entry, dict) and "kind" not in entry:
+        raise InvalidParameter(
+            f"column {name!r} has no kind yet. Below [columns.{name}] write kind = with one of {', '.join(KINDS)} in "
+            'quotes, and what that kind needs; kind = "ignored" for what is not used.'
+        )
+    if not isinstance(entry, dict) or entry["kind"] not in list(KINDS):
         raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(KINDS)!r}, got {entry!r}.")
     kind = KINDS[entry["kind"]]
     given = {key: value for key, value in entry.items() if key != "kind"}
