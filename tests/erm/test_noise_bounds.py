@@ -125,6 +125,15 @@ def test_the_summary_names_each_coefficient_with_its_noise_and_the_guarantee(mod
     assert f"... and {count - 1} more" in model.summary(most=1)
 
 
+def test_what_is_not_known_is_said_and_not_counted() -> None:
+    """Noisy gradients state no number, and the summary says why instead of how many coefficients are clear."""
+    model = PrivateLogisticRegression(1.0, 1e-6, data_norm=2.0, classes=[0, 1], perturbation="gradient")
+    text = model.fit(X, (X[:, 0] > 0).astype(int)).summary()
+    assert np.all(np.isnan(model.coef_noise_))
+    assert "no bound is proved" in text
+    assert "twice their noise" not in text
+
+
 def test_the_noise_of_a_regression_is_in_the_units_of_its_target() -> None:
     """A target a hundred times as wide has coefficients and noise a hundred times as large."""
     narrow, wide = (

@@ -9,8 +9,13 @@ from tacit.checks import whole_number
 from tacit.numerics.arrays import Floats
 
 _NOTE = (
-    "noise: a bound on the standard deviation that privacy adds to each coefficient. It says nothing about how far the "
-    "records themselves stand for others. A coefficient below twice its noise may well be noise alone."
+    "noise: a bound on the standard deviation that privacy adds to each coefficient (an estimate of it where sufficient "
+    "statistics were released). It says nothing about how far the records themselves stand for others. A coefficient "
+    "below twice its noise may well be noise alone."
+)
+_UNKNOWN = (
+    "noise: no bound is proved for the accelerated steps of noisy gradients, so none is stated. With two classes or a "
+    "number to predict, perturbation='objective' has one."
 )
 
 
@@ -38,6 +43,8 @@ def summary_of(model: Any, most: int) -> str:
     if known.size and np.any(known > 0):
         below = int(np.sum(clear < 2))
         lines += ["", f"{below} of {len(order)} coefficients are below twice their noise.", _NOTE]
+    if not known.size:
+        lines += ["", _UNKNOWN]
     return "\n".join(lines)
 
 
