@@ -9,9 +9,9 @@ from tacit.checks import whole_number
 from tacit.numerics.arrays import Floats
 
 _NOTE = (
-    "noise: a bound on the standard deviation that privacy adds to each coefficient (an estimate of it where sufficient "
-    "statistics were released). It says nothing about how far the records themselves stand for others. A coefficient "
-    "below twice its noise may well be noise alone."
+    "noise: a bound on the standard deviation that privacy adds to each coefficient (an estimate where "
+    "sufficient statistics were released). It says nothing about how far the records themselves stand for others. A "
+    "coefficient below twice its noise may well be noise alone."
 )
 _UNKNOWN = (
     "noise: no bound is proved for the accelerated steps of noisy gradients, so none is stated. With two classes or a "
