@@ -65,7 +65,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     random_state: object = None
     curves: bool | int | Literal["auto"] = "auto"
     interactions: Sequence[tuple[str, str]] | None = None
-    _wide: ClassVar[tuple[str, ...]] = ("statistics", "output")
+    _wide: ClassVar[tuple[str, ...]] = ("auto", "objective", "statistics", "output")
 
     saved: ClassVar[Saved] = Saved(
         {
