@@ -13,7 +13,7 @@ from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
 from tacit.cli.pictures import check_picture, write_picture
 
-EXAMPLE = example("tacit audit Laplace --epsilon 1 --plays 20000 --output audit.png")
+EXAMPLE = example("tacit audit Laplace --epsilon 1 --plays 3000 --output audit.png")
 _COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "red", Verdict.CANNOT_TELL: "yellow"}
 
 
