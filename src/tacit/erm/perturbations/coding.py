@@ -3,9 +3,9 @@
 What counts is noise over signal (`tacit.erm.perturbations.defaults`). Hats (`tacit.data.curves`) make no row longer; so
 under Gaussian noise, which is the same in every coordinate however many there are, they cost nothing but what the ridge
 lets through, and it is enough to lower them as the noise grows. Noise of a pure budget grows with the number of
-coordinates: there a curve has as many knots as may be had for a fixed amount of additional noise over signal.
+coordinates: there a curve has as many knots as may be had for half as much noise again, within fixed amounts.
 
-Both amounts were found on made-up tables and checked on others (docs/decisions/0015-defaults-by-three-scores.md).
+The amounts were found on made-up tables and checked on others (docs/decisions/0015-defaults-by-three-scores.md).
 """
 
 from tacit.budget import Budget
@@ -15,8 +15,8 @@ from tacit.data.schema import Schema
 from tacit.erm.perturbations.defaults import noise_over_signal
 
 _DEPTHS = (17, 9, 5, 3)
-_ADDED = 0.003
-_GAUSSIAN = 0.01
+_LEAST_ADDED, _MOST_ADDED = 0.0015, 0.003
+_GAUSSIAN = 0.006
 _LOWEST = 0.1
 
 
@@ -32,9 +32,10 @@ def default_curves(budget: Budget | None, schema: Schema, count: int, scores: in
         share = min(1.0, _GAUSSIAN / noise_over_signal(budget, _width(schema, None) * scores, count))
         return Curves(_DEPTHS[0], share) if share >= _LOWEST else None
     straight = noise_over_signal(budget, _width(schema, None) * scores, count)
+    allowed = straight + min(_MOST_ADDED, max(_LEAST_ADDED, straight / 2))
     for knots in _DEPTHS:
         curves = Curves(knots)
-        if noise_over_signal(budget, _width(schema, curves) * scores, count) <= straight + _ADDED:
+        if noise_over_signal(budget, _width(schema, curves) * scores, count) <= allowed:
             return curves
     return None
 
