@@ -46,6 +46,12 @@ def hostile(base: type, *given: Any) -> object:
     return type("Hostile", (base,), dict(_METHODS))(*given)
 
 
+class _NoType(type):
+    """A class of classes that fail when they are compared or looked up."""
+
+    __eq__ = __hash__ = _fails  # type: ignore[assignment]
+
+
 class _NoClass:
     __slots__ = ()
 
@@ -79,6 +85,7 @@ ODD: list[object] = [
     hostile(str, "a"), hostile(int, 1), hostile(float, 1.0), hostile(object), hostile(datetime.datetime, 2000, 1, 1),
     hostile(datetime.date, 2000, 1, 1), hostile(Decimal, 1), hostile(list), _NoClass(), object(), type, ..., None,
     *(hostile(base, 1) for base in (np.int8, np.uint64, np.float16, np.float32, np.float64, np.longdouble, np.str_)),
+    *(_NoType("Hostile", bases, {})() for bases in ((), (float,), (int,), (str,))),
     hostile(np.datetime64, 1, "s"), hostile(pd.Timestamp, 1), hostile(Fraction, 1),
     *(_Claims(claimed, hostile(given, 1)) for claimed in (np.float32, str, float) for given in (float, str)),
     datetime.datetime(2000, 1, 1, tzinfo=_Zone()), datetime.datetime.max, datetime.datetime.min,

@@ -54,6 +54,19 @@ def test_what_is_odd_is_warned_of_whatever_the_records(terms, words, labels, led
     assert words is None or words in heard[0]
 
 
+@pytest.mark.parametrize("rows", [60, 199, 400])
+def test_what_is_odd_depends_on_the_number_of_persons_not_on_that_of_their_rows(rows, ledger):
+    """A hundred persons hear the same, word for word, however many rows one of them has."""
+    model = PrivateLogisticRegression(1.0, 0.008, data_norm=1.0, classes=[0, 1])
+    owners = np.r_[np.zeros(rows, int), np.arange(1, 100)]
+    points, labels = np.zeros((len(owners), 3)), owners % 2
+    heard = said(lambda: model.fit(points, labels, groups=owners))
+    assert [words for words in heard if "no ledger" not in words] == []
+    model.delta = 0.02
+    heard = [words for words in said(lambda: model.fit(points, labels, groups=owners)) if "no ledger" not in words]
+    assert len(heard) == 1 and "n=100:" in heard[0]
+
+
 def test_a_fit_without_a_ledger_is_warned_of_and_a_filter_silences_it():
     """At most one line for each fit, at a place of tacit's own; nothing is printed once the kind is filtered."""
     program = (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.data.labels import column
 from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, are_all
 
 _PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
     "float16", "float32", "float64", "halffloat", "float", "double",
@@ -35,7 +35,7 @@ def numbers_of(values: object) -> Floats:
         raise InvalidParameter(f"the values must be numbers, got a column of type {stored}. Convert it to numbers.")
     # Null is NaN in such an array, and whole numbers are rounded one by one, just as `numbers` does it.
     cells = column_of(_typed(values) if stored in _PLAIN_NUMBERS else values)
-    if cells.dtype == object and set(map(type, cells)) <= {float, int, bool}:
+    if cells.dtype == object and are_all(cells, float, int, bool):
         with contextlib.suppress(OverflowError):
             return cells.astype(np.float64)
     return numbers(cells)

@@ -135,8 +135,8 @@ def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = No
     For records, classes and the range of the target are those that the estimator was told, or else the schema's, and a
     part of a split pays from its own account. `encoder_` keeps how records were encoded, for those to predict.
     """
-    warn_of_terms(estimator, X)
     weighing = Weighing.of(sample_weight, getattr(estimator, "largest_weight", None), groups)
+    warn_of_terms(estimator, X, weighing.persons)
     return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task, weighing))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tacit.budget import Budget
 from tacit.checks import is_whole
+from tacit.data.persons import Persons
 from tacit.data.records import Records
 from tacit.errors import OddTerms
 from tacit.estimators.exact_scores import said_public
@@ -19,8 +20,11 @@ _WEAK = 20.0
 _FAR = 2.0
 
 
-def warn_of_terms(estimator: Any, X: Any) -> None:
-    """Warn of a fit under no ledger, with an epsilon that protects nobody, or with a delta above 1/n."""
+def warn_of_terms(estimator: Any, X: Any, persons: Persons | None = None) -> None:
+    """Warn of a fit under no ledger, with an epsilon that protects nobody, or with a delta above 1/n.
+
+    Where rows belong to persons, n is the number of those: how many rows there are is private.
+    """
     budget = needed_budget(estimator.epsilon, estimator.delta)
     twin = isinstance(X, Records) and X.is_twin
     if budget is None or estimator.random_state is not None or twin or said_public():
@@ -33,7 +37,7 @@ def warn_of_terms(estimator: Any, X: Any) -> None:
             OddTerms,
             stacklevel=1,
         )
-    _warn_of_budget(budget, X)
+    _warn_of_budget(budget, _count(X) if persons is None else persons.n)
 
 
 def warn_of_noise(noise: float, signal: float, budget: Budget, n: int, columns: int) -> None:
@@ -52,10 +56,9 @@ def warn_of_norm(declared: float, stated: float | None) -> None:
         _warn(f"data_norm={declared:g}, and the encoder states {stated:g}: {what}. Leave data_norm out.")
 
 
-def _warn_of_budget(budget: Budget, X: Any) -> None:
+def _warn_of_budget(budget: Budget, n: int) -> None:
     if budget.epsilon > _WEAK:
         _warn(f"epsilon={budget.epsilon:g} is above {_WEAK:g}, which promises next to nothing to anybody.")
-    n = _count(X)
     if budget.delta * n > 1:
         _warn(
             f"delta={budget.delta:g} is above 1/n with n={n:,}: releasing one record at random would keep it. Give a "

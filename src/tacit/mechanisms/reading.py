@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
 from tacit.noise import Integers
+from tacit.numerics.arrays import are_all
 
 LARGEST = sys.float_info.max
 """Numbers beyond this, on either side, are read as this."""
@@ -43,7 +44,7 @@ def numbers(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     if not shape and _has_cells(value):
         _refused(what, shape)
     cells = list(_cells(what, value, shape, shape))
-    if set(map(type, cells)) <= {float}:
+    if are_all(cells, float):
         return np.array(cells, dtype=np.float64).reshape(shape)
     return _fractions(cells, shape)
 
