@@ -3,7 +3,7 @@
 import gzip
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ import pytest
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
+from tacit.erm.classification import PrivateLogisticRegression
 from tacit.errors import InvalidParameter, TacitError
+from tacit.evaluation import report
+from tacit.model_selection import PrivateSearch
 from tacit.queries import StatisticalOracle, StatisticalQuery
 
 MARK = "Xq7-secret-patient"
@@ -209,6 +212,29 @@ def test_a_file_that_changed_is_not_read(tmp_path: Path, change: str) -> None:
     assert ledger.spent.epsilon == 0
     with pytest.raises(TacitError):
         list(records.blocks())
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+@pytest.mark.parametrize("door", ["fit", "streamed fit", "report", "search", "mismatches"])
+def test_no_door_charges_for_a_file_that_changed(tmp_path: Path, door: str, unit: str | None) -> None:
+    """Fits, in memory and on disk, scores, searches and mismatches refuse it before the ledger is asked."""
+    schema = Schema({**SCHEMA.columns, "id": Key(), "ill": Flag()}, target="ill")
+    lines = "age,ward,id,ill\n" + "".join(f"{age},a,{age % 20},{age % 2}\n" for age in range(60))
+    path, small = written(tmp_path / "a.csv", lines), 1 if door == "streamed fit" else 2**29
+    records = Records(path, schema, unit=unit, memory=small)
+    model = PrivateLogisticRegression(1.0, random_state=1).fit(records)
+    ledger = Ledger.create(tmp_path / "ledger.db", name="l", budget=Budget(9), unit=records.whom)
+    written(path, lines + f"70,{MARK},1,1\n")
+    doors: dict[str, Callable[[], object]] = {
+        "fit": lambda: PrivateLogisticRegression(1.0, ledger=ledger).fit(records),
+        "report": lambda: report(model, records, epsilon=1.0, ledger=ledger),
+        "search": lambda: PrivateSearch(PrivateLogisticRegression(), [{}], epsilon=1.0, ledger=ledger).fit(records),
+        "mismatches": lambda: records.mismatches(epsilon=1.0, ledger=ledger),
+    }
+    with pytest.raises(TacitError) as caught:
+        doors[door.removeprefix("streamed ")]()
+    assert MARK not in said(caught.value)
+    assert not ledger.spent
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Losses: formulas, constants, rounding errors, and the check of a user's own."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 import mpmath
 import numpy as np
@@ -22,6 +22,7 @@ from tacit.erm import (
     Squared,
     check_loss,
 )
+from tacit.erm.losses.tabulated import Tabulated
 from tacit.errors import InvalidParameter
 
 Array = NDArray[np.float64]
@@ -242,3 +243,18 @@ def test_classes_must_be_a_number_of_classes(classes: int) -> None:
     """Softmax needs at least two classes."""
     with pytest.raises(InvalidParameter, match="classes"):
         Softmax(classes)
+
+
+@pytest.mark.parametrize("make", [np.float16, np.float32, np.longdouble], ids=lambda make: make.__name__)
+def test_constants_of_numpy_become_plain_floats(make: Any) -> None:
+    """A constant in single precision would round every bound that it takes part in to single precision."""
+    number = make(0.3)
+    losses = [Logistic(number), HuberHinge(number), Squared(number, number), HuberRegression(number, number)]
+    losses.append(Tabulated.of(_Own(claimed_lipschitz=make(1.0))))  # type: ignore[arg-type]
+    for loss in losses:
+        told = [
+            getattr(loss, each.name) for each in fields(loss) if each.name not in ("slopes_there", "called", "kind")
+        ]
+        told += [loss.lipschitz, loss.smoothness, loss.anchor, loss.steepest(2.0), loss.rounding(2.0)]
+        told += [loss.largest_target, loss.relative_smoothness(2.0)]
+        assert {type(each) for each in told} == {float}

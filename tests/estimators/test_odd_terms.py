@@ -64,7 +64,8 @@ def test_what_is_odd_depends_on_the_number_of_persons_not_on_that_of_their_rows(
     assert [words for words in heard if "no ledger" not in words] == []
     model.delta = 0.02
     heard = [words for words in said(lambda: model.fit(points, labels, groups=owners)) if "no ledger" not in words]
-    assert len(heard) == 1 and "n=100:" in heard[0]
+    assert len(heard) == 1
+    assert "n=100:" in heard[0]
 
 
 def test_a_fit_without_a_ledger_is_warned_of_and_a_filter_silences_it():

@@ -1,12 +1,14 @@
 """Naive Bayes from statistical queries: the counts of the ordinary one, consistent, and noise where it should be."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
 from support.statistical import at_least, sample_size
+from tacit import Budget, Ledger
 from tacit.errors import InvalidParameter
 from tacit.queries.learners.discrete import ClassCounts
 from tacit.queries.learners.domains import CodeColumn
@@ -80,3 +82,32 @@ def test_smoothing_must_be_positive() -> None:
     """A probability of 0 would rule a class out for good."""
     with pytest.raises(InvalidParameter, match="smoothing"):
         SQNaiveBayes(1.0, smoothing=0.0).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("spelled", [True, 1.0, np.float32(1), np.int8(1), np.longdouble(1)], ids=repr)
+def test_a_label_of_another_type_is_the_class_that_it_equals(spelled: object) -> None:
+    """One cell of another type changes neither its own class nor that of any other record."""
+    rows, labels = np.arange(400)[:, None] % 3, [1, 0] * 200
+    plain, odd = (
+        SQNaiveBayes(1.0, levels=3, classes=[0, 1], random_state=3).fit(rows, [first, *labels[1:]])
+        for first in (1, spelled)
+    )
+    np.testing.assert_array_equal(plain.predict_proba(rows), odd.predict_proba(rows))
+
+
+@pytest.mark.parametrize("odd", ["1", None, 2**53, math.nan, [1], object()], ids=repr)
+def test_labels_of_no_class_are_refused_before_any_charge(odd: object, tmp_path: Path) -> None:
+    """Arrays without a schema: a label beside the declared classes is refused, unquoted and uncharged."""
+    ledger = Ledger.create(tmp_path / "l.db", name="l", budget=Budget(2))
+    model = SQNaiveBayes(1.0, levels=3, classes=[0, 1], ledger=ledger)
+    with pytest.raises(InvalidParameter, match="not among the declared classes: 0, 1") as caught:
+        model.fit(np.zeros((4, 1), dtype=int), [0, 1, 0, odd])
+    assert str(2**53) not in str(caught.value)
+    assert not ledger.spent
+
+
+@pytest.mark.parametrize("classes", [[2**53, 2**53 + 1], [0, "1"], [1, True]], ids=str)
+def test_classes_that_a_float_confuses_are_refused(classes: list[object]) -> None:
+    """Two classes that are one number in double precision, or a text beside a number, are no classes."""
+    with pytest.raises(InvalidParameter, match="classes"):
+        SQNaiveBayes(1.0, levels=3, classes=classes).fit(np.zeros((4, 1), dtype=int), [0, 1, 0, 1])
