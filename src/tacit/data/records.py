@@ -75,7 +75,7 @@ class Records:
         unit: str | None = None,
         key: str | None = None,
         name: str | None = None,
-        memory: int = Room.memory,
+        memory: int | None = None,
         disk: int = Room.disk,
     ) -> None:
         if not isinstance(schema, Schema):

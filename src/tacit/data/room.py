@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 from tacit.errors import InvalidParameter
+from tacit.numerics.process import address_limit
 
 _BYTES = 8
 _BESIDE = 3
@@ -13,20 +14,31 @@ _BESIDE = 3
 @final
 @dataclass(frozen=True)
 class Room:
-    """Rows that take more than `memory` bytes, encoded, are kept in a private file of at most `disk` bytes."""
+    """Rows that take more than `memory` bytes, encoded, are kept in a private file of at most `disk` bytes.
 
-    memory: int = 2**29
-    disk: int = 2**40
+    By default that is half a GiB of memory, or a sixteenth of what the process may map, and as much disk as there is.
+    """
+
+    memory: int | None = None
+    disk: int = 2**62
 
     def __post_init__(self) -> None:
+        if self.memory is None:
+            object.__setattr__(self, "memory", min(2**29, (address_limit() or 2**33) // 16))
         for name in ("memory", "disk"):
             size = getattr(self, name)
             if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size < 2**63:
                 raise InvalidParameter(f"{name} must be a whole number of bytes, such as 2**30, got {size!r}.")
 
+    @property
+    def kept(self) -> int:
+        """How many bytes of rows stay in memory."""
+        assert self.memory is not None
+        return self.memory
+
     def holds(self, rows: int, width: int) -> bool:
         """Whether so many rows stay in memory."""
-        return rows * width * _BYTES <= self.memory
+        return rows * width * _BYTES <= self.kept
 
     def check_disk(self, rows: int, width: int) -> None:
         """Refuse so many rows, which must be a public number, if the file would be larger than declared."""

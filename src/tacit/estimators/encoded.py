@@ -95,7 +95,7 @@ def _streamed(records: Records, encoder: PublicEncoder, column: Column) -> Encod
     if records.unit is None:
         room.check_disk(records.n, encoder.width)
     whose = () if records.unit is None else (records.unit,)
-    rows, targets = DiskWriter(encoder.width, room.memory), DiskWriter(None, room.memory)
+    rows, targets = DiskWriter(encoder.width, room.kept), DiskWriter(None, room.kept)
     ids: list[AnyArray] = []
     for lot, cells in encoder.stream(records, (target, *whose)):
         found = np.asarray(cells[target], dtype=np.float64)

@@ -1,6 +1,10 @@
-"""Which process this is, for what must not be copied by a fork."""
+"""Which process this is, for what must not be copied by a fork, and how much memory it may map."""
 
 import os
+import sys
+
+if sys.platform != "win32":
+    import resource
 
 _forks = 0
 
@@ -12,6 +16,14 @@ def this_process() -> tuple[int, int]:
     that goes around Python is not counted.
     """
     return os.getpid(), _forks
+
+
+def address_limit() -> int | None:
+    """Return how many bytes this process may map, None without a limit."""
+    if sys.platform == "win32":
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _forked() -> None:

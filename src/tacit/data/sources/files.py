@@ -19,6 +19,7 @@ from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
 from tacit.data.sources.sql import SQLTable
 from tacit.data.stored import Stored
 from tacit.errors import InvalidParameter
+from tacit.numerics.process import address_limit
 
 _PARQUET = (".parquet", ".pq")
 _LINES = {".csv": ",", ".tsv": "\t"}
@@ -107,7 +108,10 @@ def _duckdb() -> Any:
         import duckdb
     except ModuleNotFoundError as error:
         raise InvalidParameter("files are read with DuckDB: pip install 'tacit[sql]'.") from error
-    connection = duckdb.connect()
+    limit = address_limit()
+    # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map.
+    modest: dict[str, Any] = {} if limit is None else {"threads": 1, "memory_limit": f"{limit // 8 // 2**20 + 1}MB"}
+    connection = duckdb.connect(config=modest)
     connection.execute("SET enable_progress_bar = false")
     return connection
 
@@ -142,6 +146,7 @@ def _relation(files: Sequence[Path]) -> str:
         f"read_csv([{names}], auto_detect = false, header = true, columns = {{{columns}}}, "
         f"delim = {quote(_LINES[str(_kind(files[0]))])}, quote = '\"', escape = '\"', nullstr = '', "
         f"strict_mode = true, hive_partitioning = false, filename = false, max_line_size = {_LONGEST_LINE}, "
+        f"buffer_size = {2 * _LONGEST_LINE}, "
         "encoding = 'utf-8')"
     )
 
