@@ -17,7 +17,7 @@ from tacit.erm.solver.warm_start import approach
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
-from tacit.numerics.threads import Threads, longest, threads
+from tacit.numerics.threads import Threads, threads
 
 _PROGRESS = 0.5
 _CENTRE_PRECISION = 100.0
@@ -81,9 +81,9 @@ def _together(
         most, accurate = worst.plan(size, tolerance / 4)
         if accurate:
             break
-        blocks = objective.rows.blocks(len(active), most)
-        error = worst.error(size, longest(blocks), accurate)
-        passed = plain.gradients(workers, Point(coefficients[active]), blocks)
+        longest = objective.rows.longest_block(len(active), most)
+        error = worst.error(size, longest, accurate)
+        passed = plain.gradients(workers, Point(coefficients[active]), longest)
         gradients[active] = passed + tilts[active]
         for index in active:
             here = Evaluation(Point(coefficients[index]), gradients[index], error)

@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis without clocks, and a PostgreSQL server of their own."""
+"""What all tests share: hypothesis without clocks, a PostgreSQL server of their own, one Spark session."""
 
 import contextlib
 import glob
@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -140,3 +141,27 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path}/ledger.db"
     server: Server = request.getfixturevalue("postgresql")
     return server.address(request.getfixturevalue("database"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """Start Spark in this process, with Spark's own defaults for what SQL means."""
+    from support.nasty_tables import needs_java
+
+    needs_java()
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

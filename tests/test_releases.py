@@ -92,6 +92,22 @@ def test_a_failure_after_the_charge_is_not_refunded(ledger: Ledger, monkeypatch:
     assert ledger.spent == Budget(0.5)
 
 
+def test_an_interrupt_after_the_charge_says_what_was_charged(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sees a failure or an interrupt is told what it cost, and that it cost nothing without a ledger."""
+
+    def interrupted(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Laplace, "randomise", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        release(Laplace.for_budget(Budget(0.5)), 1.0, label="x", ledger=ledger)
+    assert caught.value.__notes__ == ["x: nothing was released, but entry 1 was charged for it: epsilon=0.5, delta=0."]
+    assert ledger.spent == Budget(0.5)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        release(Laplace.for_budget(Budget(0.5)), 1.0, label="x", ledger=ledger, random_state=1)
+    assert caught.value.__notes__ == ["x: nothing was released, and nothing was charged."]
+
+
 @EVERY
 def test_a_rehearsal_is_marked_repeatable_and_never_charged(
     mechanism: Mechanism, value: object, ledger: Ledger, steps: list[str]

@@ -104,5 +104,17 @@ def release(
     entry = None
     if ledger is not None and source.private:
         entry = ledger.spend(mechanism.event, label=label, at=mechanism.budget, unit=whom)
-    answer = mechanism.randomise(checked, source)
+    try:
+        answer = mechanism.randomise(checked, source)
+    except BaseException as failure:
+        # An interrupt too: whoever sees it knows what was paid for nothing.
+        failure.add_note(_paid(entry, label, mechanism.budget))
+        raise
     return Release(answer, mechanism.budget, mechanism.event, public or mechanism.public, source.private, entry, whom)
+
+
+def _paid(entry: Entry | None, label: str, budget: Budget) -> str:
+    """Say what a release that did not come about has cost."""
+    if entry is None:
+        return f"{label}: nothing was released, and nothing was charged."
+    return f"{label}: nothing was released, but entry {entry.number} was charged for it: {budget}."

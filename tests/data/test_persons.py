@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tacit.data import Flag, Key, Number, Records, Schema
-from tacit.data.persons import Persons, _share
+from tacit.data.persons import Persons, share_of
 from tacit.data.values import MISSING_KEY, keys
 from tacit.errors import InvalidParameter
 
@@ -25,7 +25,7 @@ def _table(ids: list[Any]) -> dict[str, list[Any]]:
 def test_weights_of_a_person_never_add_up_to_more_than_one() -> None:
     """For every number of rows up to 3,000 the weights sum to at most 1 exactly, and to no more than a step less."""
     for rows in range(1, 3000):
-        total = Fraction(_share(rows)) * rows
+        total = Fraction(share_of(rows)) * rows
         assert 1 - Fraction(rows, 2**50) < total <= 1
 
 
@@ -42,7 +42,7 @@ def test_records_of_persons_count_persons() -> None:
     assert owners is not None
     assert weights is not None
     assert owners[0] == owners[2] == owners[3] != owners[1]
-    assert weights.tolist() == [_share(3), 1.0, _share(3), _share(3)]
+    assert weights.tolist() == [share_of(3), 1.0, share_of(3), share_of(3)]
 
 
 def test_records_without_a_unit_are_as_before() -> None:
@@ -60,7 +60,7 @@ def test_a_missing_id_is_a_person_of_its_own() -> None:
     assert records.n == len(missing) + 1
     weights = records.weights()
     assert weights is not None
-    assert weights.tolist() == [1.0] * len(missing) + [_share(3)] * 3
+    assert weights.tolist() == [1.0] * len(missing) + [share_of(3)] * 3
 
 
 class _Strange:

@@ -99,7 +99,7 @@ def test_the_sensitivity_bounds_the_change_of_computed_gradients(loss: Loss) -> 
             mechanism = GradientPerturbation(Budget(1.0, 1e-6), Setting.of(rows, loss), 0.01)
             objective = Objective(rows, targets, mechanism.loss, 0.01)
             with objective.threads() as workers:
-                gradients.append(objective.gradients(workers, Point(point), objective.rows.blocks(loss.outputs, 4096)))
+                gradients.append(objective.gradients(workers, Point(point), 4096))
         moved = float(np.linalg.norm(gradients[0] - gradients[1]))
         bound = mechanism.sensitivity(float(np.linalg.norm(point)))
         assert moved <= bound
@@ -118,8 +118,8 @@ def test_rounding_alone_is_within_what_is_paid_for_it() -> None:
         point = generator.normal(size=objective.shape)
         point *= size / np.linalg.norm(point)
         with objective.threads() as workers:
-            fast = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 4096))
-            slow = objective.gradients(workers, Point(point), rows.blocks(loss.outputs, 16), accurate=True)
+            fast = objective.gradients(workers, Point(point), 4096)
+            slow = objective.gradients(workers, Point(point), 16, accurate=True)
         assert np.linalg.norm(fast - slow) <= mechanism._rounding(size)
         anchor = loss.anchor if isinstance(loss, Logistic) else math.inf
         exact = Logistic(anchor).gradient_diameter(size, rows.norm) if anchor < math.inf else 2 * rows.norm

@@ -141,7 +141,7 @@ def test_the_error_bound_of_a_gradient_is_true(loss: Loss, size: float, accurate
         point = Point(high, high * 1e-17 * rng.random(objective.shape)) if accurate else Point(high)
         for per_block in (4, 40):
             bound = Rounding(objective).error(point.size, per_block, accurate)
-            gradient = objective.gradients(Threads(None), point, rows.blocks(1, per_block), accurate)
+            gradient = objective.gradients(Threads(None), point, per_block, accurate)
             with mpmath.workdps(DIGITS):
                 exact = exact_gradient(objective, exact_point(point.high, point.low))
                 error = [e - mpmath.mpf(float(g)) for e, g in zip(exact, gradient.ravel(), strict=True)]

@@ -9,67 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import tacit.estimators.encoded as encoding
+import tacit.estimators.elsewhere as encoding
+from support.fits import MODELS, ROWS, people, schema_for
 from tacit import Budget, Ledger
-from tacit.data import Category, Column, Flag, Key, Number, Records, Schema
+from tacit.data import Records
 from tacit.data.streamed import StreamedRows
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
-from tacit.erm.general import PrivateERM
-from tacit.erm.losses.standard import HuberRegression, Logistic
-from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import FileNotWritten, InvalidParameter
-
-ROWS = 3000
-FEATURES: dict[str, Column] = {"x": Number(-4, 4), "v": Number(-4, 4), "c": Category(["a", "b", "d"])}
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """A table with a yes-or-no, a class and a number to predict, some of them undeclared, and who each row is of."""
-    coins = np.random.default_rng(0)
-    x, v = coins.normal(size=(2, ROWS))
-    score = x - v + coins.logistic(size=ROWS)
-    answers = np.where(score > 0, "yes", "no").astype(object)
-    answers[::97] = "perhaps"
-    return pd.DataFrame(
-        {
-            "x": x,
-            "v": v,
-            "c": coins.choice(["a", "b", "d"], ROWS),
-            "answer": answers,
-            "kind": np.array(["low", "mid", "high"], dtype=object)[np.digitize(score, [-1, 1])],
-            "score": score,
-            "who": coins.integers(0, 1500, ROWS),
-        }
-    )
-
-
-def _schema(target: str) -> Schema:
-    declared: dict[str, Column] = {
-        "answer": Flag("no", "yes"),
-        "kind": Category(["low", "mid", "high"]),
-        "score": Number(-10, 10),
-    }
-    return Schema({**FEATURES, "who": Key(), target: declared[target]}, target=target)
-
-
-MODELS: list[tuple[str, Callable[[], Any]]] = [
-    ("answer", lambda: PrivateLogisticRegression(1.0, random_state=3)),
-    ("answer", lambda: PrivateLogisticRegression(1.0, 1e-6, random_state=3, curves=5)),
-    ("answer", lambda: PrivateLogisticRegression(1.0, 1e-6, perturbation="gradient", alpha=0.05, random_state=3)),
-    ("answer", lambda: PrivateLogisticRegression(1.0, perturbation="output", random_state=3)),
-    (
-        "answer",
-        lambda: PrivateLogisticRegression(1.0, class_weight={"no": 0.3, "yes": 1}, data_norm=0.5, random_state=3),
-    ),
-    ("kind", lambda: PrivateLogisticRegression(1.0, random_state=3)),
-    ("answer", lambda: PrivateLinearSVC(1.0, random_state=3)),
-    ("score", lambda: PrivateLinearRegression(1.0, random_state=3)),
-    ("score", lambda: PrivateLinearRegression(1.0, 1e-6, perturbation="statistics", random_state=3)),
-    ("score", lambda: PrivateLinearRegression(1.0, perturbation="output", random_state=3)),
-    ("answer", lambda: PrivateERM(Logistic(), 1.0, random_state=3)),
-    ("score", lambda: PrivateERM(HuberRegression(0.5, 1.0), 1.0, random_state=3)),
-]
+    """Return the table of all engines."""
+    return people()
 
 
 @pytest.fixture
@@ -92,14 +44,14 @@ def test_streamed_fits_are_those_in_memory(
 ) -> None:
     """For one seed the released coefficients agree to far less than the noise that covers the solver's error."""
     target, make = MODELS[number]
-    held = make().fit(Records(table, _schema(target), unit=unit))
+    held = make().fit(Records(table, schema_for(target), unit=unit))
     assert not written
-    streamed = make().fit(Records(table, _schema(target), unit=unit, memory=4000))
+    streamed = make().fit(Records(table, schema_for(target), unit=unit, memory=4000))
     assert len(written) == 1
     assert np.allclose(held.coef_, streamed.coef_, rtol=0, atol=1e-6 * np.abs(held.coef_).max())
     assert held.alpha_ == streamed.alpha_
     assert held.release_.guarantee == streamed.release_.guarantee
-    assert np.array_equal(held.predict(Records(table, _schema(target))), streamed.predict(table))
+    assert np.array_equal(held.predict(Records(table, schema_for(target))), streamed.predict(table))
 
 
 @pytest.fixture(params=["csv", "parquet", "folder", "part"])
@@ -118,7 +70,7 @@ def test_every_source_can_be_streamed(stored: tuple[Any, bool], written: list[St
     source, part = stored
 
     def fitted(memory: int) -> Any:
-        records = Records(source, _schema("answer"), memory=memory)
+        records = Records(source, schema_for("answer"), memory=memory)
         chosen = records.split()[0] if part else records
         return PrivateLogisticRegression(1.0, random_state=3).fit(chosen).coef_
 
@@ -131,7 +83,7 @@ def test_sample_weights_stand_beside_streamed_rows(table: pd.DataFrame) -> None:
     weights = np.random.default_rng(1).uniform(0, 2, ROWS)
     models = [
         PrivateLogisticRegression(1.0, largest_weight=2.0, random_state=3).fit(
-            Records(table, _schema("answer"), memory=memory), sample_weight=weights
+            Records(table, schema_for("answer"), memory=memory), sample_weight=weights
         )
         for memory in (2**29, 4000)
     ]
@@ -141,11 +93,11 @@ def test_sample_weights_stand_beside_streamed_rows(table: pd.DataFrame) -> None:
 def test_more_than_the_declared_disk_is_refused_before_any_charge(table: pd.DataFrame, tmp_path: Path) -> None:
     """What would not fit into the declared size is refused by public numbers alone, uncharged."""
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
-    records = Records(table, _schema("answer"), memory=4000, disk=10_000)
+    records = Records(table, schema_for("answer"), memory=4000, disk=10_000)
     with pytest.raises(InvalidParameter, match=r"GiB on disk.*Not charged"):
         PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
     with pytest.raises(InvalidParameter, match="whole number of bytes"):
-        Records(table, _schema("answer"), memory=0)
+        Records(table, schema_for("answer"), memory=0)
     assert not ledger.entries()
 
 
@@ -154,7 +106,7 @@ def test_a_full_disk_charges_nothing_and_leaves_the_model_as_it_was(
 ) -> None:
     """The error comes before the charge, and the next fit with room succeeds."""
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
-    model, records = PrivateLogisticRegression(1.0, ledger=ledger), Records(table, _schema("answer"), memory=4000)
+    model, records = PrivateLogisticRegression(1.0, ledger=ledger), Records(table, schema_for("answer"), memory=4000)
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
@@ -174,7 +126,7 @@ def test_the_plain_hinge_is_refused_uncharged(table: pd.DataFrame, tmp_path: Pat
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
     model = PrivateLinearSVC(1.0, loss="hinge", perturbation="output", ledger=ledger)
     with pytest.raises(InvalidParameter, match=r"huber.*Nothing was charged"):
-        model.fit(Records(table, _schema("answer"), memory=4000))
+        model.fit(Records(table, schema_for("answer"), memory=4000))
     assert not ledger.entries()
 
 
@@ -194,7 +146,7 @@ def test_files_that_change_after_opening_are_refused_uncharged(
     """A file that is gone or longer than when it was opened stops the fit before any charge."""
     table.to_csv(tmp_path / "t.csv", index=False)
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
-    records = Records(tmp_path / "t.csv", _schema("answer"), memory=4000)
+    records = Records(tmp_path / "t.csv", schema_for("answer"), memory=4000)
     change(tmp_path / "t.csv")
     with pytest.raises(InvalidParameter, match="not those that were opened"):
         PrivateLogisticRegression(1.0, ledger=ledger).fit(records)

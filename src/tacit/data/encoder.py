@@ -126,15 +126,19 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Features and what stands beside them come from one reading: rows of a database have no fixed place.
         """
         self._check()
-        lot = _STRIP * max(1, _LOT // (_STRIP * self.width))
         for block in records.blocks(tuple(dict.fromkeys((*self._from(records), *beside)))):
-            for start in range(0, len(block[self.schema.features[0]]), lot):
-                cells = {name: column[start : start + lot] for name, column in block.items()}
-                rows = np.empty((len(cells[self.schema.features[0]]), self.width))
-                for first in range(0, len(rows), _STRIP):
-                    strip = {name: column[first : first + _STRIP] for name, column in cells.items()}
-                    self._fill(rows[first : first + _STRIP], strip)
-                yield rows, cells
+            yield from self.lots(block)
+
+    def lots(self, block: Block) -> Iterator[tuple[Floats, Block]]:
+        """Encode cleaned cells, some rows at a time; each lot comes with its cells."""
+        lot = _STRIP * max(1, _LOT // (_STRIP * self.width))
+        for start in range(0, len(block[self.schema.features[0]]), lot):
+            cells = {name: column[start : start + lot] for name, column in block.items()}
+            rows = np.empty((len(cells[self.schema.features[0]]), self.width))
+            for first in range(0, len(rows), _STRIP):
+                strip = {name: column[first : first + _STRIP] for name, column in cells.items()}
+                self._fill(rows[first : first + _STRIP], strip)
+            yield rows, cells
 
     def _from(self, records: Records) -> tuple[str, ...]:
         """Return the columns to encode, if these records declare them as the schema does."""

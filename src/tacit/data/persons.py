@@ -12,6 +12,7 @@ from tacit.data.cells import column_of
 from tacit.data.values import MISSING_KEY, keys
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.numerics.spread import SpreadColumn
 
 
 @final
@@ -54,7 +55,7 @@ class Persons:
     def weights(self) -> Floats:
         """1/k for every row of a person with k rows, rounded down: k times 1/k as a double may exceed 1."""
         counts, places = np.unique(self.rows, return_inverse=True)
-        shares = np.array([_share(int(count)) for count in counts])
+        shares = np.array([share_of(int(count)) for count in counts])
         return np.asarray(shares[places][self.owners])
 
     @cached_property
@@ -85,7 +86,16 @@ class Persons:
         return np.asarray((steps // np.maximum(self.rows, 1))[self.owners])
 
 
-def _share(rows: int) -> float:
+@final
+@dataclass(frozen=True, eq=False)
+class SpreadPersons:
+    """Persons whose rows are on the nodes of a cluster, with the weight of each row beside it."""
+
+    weights: SpreadColumn
+    n: int
+
+
+def share_of(rows: int) -> float:
     """Return the largest double that is at most 1/rows; no row at all shares nothing."""
     if rows == 0:
         return 0.0

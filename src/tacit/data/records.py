@@ -141,7 +141,9 @@ class Records:
     @property
     def n(self) -> int:
         """The number of records, or of persons where they are the unit: public."""
-        if self._unit is not None:
+        if self._unit is not None and self._size is None and hasattr(self._table, "persons"):
+            self._size = self._table.persons(self.part, self._key, self._unit)
+        if self._unit is not None and self._size is None:
             return self._owned().n
         if self._size is None:
             self._size = self._table.size(self.part, self._key)

@@ -7,20 +7,19 @@ from typing import Any, Literal, final
 import numpy as np
 
 from tacit.data.bounded import BoundedRows
-from tacit.data.columns import Column, Number
+from tacit.data.columns import Number
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
-from tacit.data.persons import Persons
+from tacit.data.persons import Persons, SpreadPersons
 from tacit.data.records import Records
-from tacit.data.streamed import StreamedLabels, StreamedRows
+from tacit.data.streamed import StreamedRows
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+from tacit.estimators.elsewhere import Target, elsewhere
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
-from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import DiskArray, DiskWriter
 
 Task = Literal["classification", "regression", "none"]
 
@@ -31,10 +30,10 @@ class Encoded:
     """Rows, the target of each, the declared classes, if any, the encoder, and whose the rows are if persons are."""
 
     rows: BoundedRows | StreamedRows
-    targets: AnyArray | DiskArray | StreamedLabels
+    targets: AnyArray | Target
     classes: tuple[str, ...]
     encoder: PublicEncoder
-    persons: Persons | None = None
+    persons: Persons | SpreadPersons | None = None
 
 
 def encoded(
@@ -52,7 +51,8 @@ def encoded(
     Reference: `PublicEncoder`.
 
     A record whose class is none of the declared ones becomes a row of zeros at the first class: it teaches nothing.
-    With `streams`, rows that take more than the records' memory are written to a private file instead.
+    With `streams`, rows that take more than the records' memory are written to a private file instead, and those of a
+    Spark table stay on its executors.
     """
     schema = records.schema
     column = None if schema.target is None else schema.columns[schema.target]
@@ -69,8 +69,8 @@ def encoded(
         raise InvalidParameter(f"a regression needs a Number as its target, got {schema.target!r}.")
     norm: Literal["scale", "bound"] = "bound" if task == "regression" else "scale"
     encoder = PublicEncoder(schema, norm=norm, curves=curves, interactions=interactions)
-    if streams and column is not None and not records.room.holds(records.rows, encoder.width):
-        return _streamed(records, encoder, column)
+    if streams and column is not None and (found := elsewhere(records, encoder, column)) is not None:
+        return Encoded(*found[:2], getattr(column, "classes", ()), encoder, found[2])
     records = records.held()
     rows = encoder.transform(records)
     if task == "none":
@@ -87,38 +87,6 @@ def encoded(
     return Encoded(
         kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()
     )
-
-
-def _streamed(records: Records, encoder: PublicEncoder, column: Column) -> Encoded:
-    """Encode records into a private file, in one reading."""
-    room, target = records.room, str(records.schema.target)
-    if records.unit is None:
-        room.check_disk(records.n, encoder.width)
-    whose = () if records.unit is None else (records.unit,)
-    rows, targets = DiskWriter(encoder.width, room.kept), DiskWriter(None, room.kept)
-    ids: list[AnyArray] = []
-    for lot, cells in encoder.stream(records, (target, *whose)):
-        found = np.asarray(cells[target], dtype=np.float64)
-        if isinstance(column, Levelled):
-            lot[found < 0] = 0.0
-            found = np.maximum(found, 0.0)
-        rows.append(_within(lot, encoder.data_norm))
-        targets.append(found)
-        ids += [cells[name] for name in whose]
-    kept = StreamedRows(rows.done(), encoder.data_norm, encoder.constant)
-    persons = Persons.of(np.concatenate(ids)) if whose else None
-    if not isinstance(column, Levelled):
-        return Encoded(kept, targets.done(), (), encoder, persons)
-    return Encoded(kept, StreamedLabels(targets.done(), column.classes), column.classes, encoder, persons)
-
-
-def _within(rows: Floats, norm: float) -> Floats:
-    """Scale rows down to a norm, whatever the encoder made: nobody looks at them again."""
-    squares = np.einsum("ij,ij->i", rows, rows)
-    longer = squares > norm**2 * (1.0 - 2.0**-38)
-    if longer.any():
-        rows[longer] *= (norm / np.sqrt(squares[longer]) * (1.0 - 2.0**-37))[:, None]
-    return rows
 
 
 def _targets(records: Records) -> AnyArray:

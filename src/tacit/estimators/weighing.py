@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.checks import finite_number
 from tacit.data.cells import column_of
 from tacit.data.labels import places
-from tacit.data.persons import Persons
+from tacit.data.persons import Persons, SpreadPersons
 from tacit.data.shares import Shares
 from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
@@ -34,7 +34,7 @@ class Weighing:
     """
 
     weights: Floats | None = None
-    persons: Persons | None = None
+    persons: Persons | SpreadPersons | None = None
 
     @classmethod
     def of(cls, sample_weight: object, largest_weight: object, groups: object) -> Self:
@@ -42,7 +42,7 @@ class Weighing:
         weights = None if sample_weight is None else _weights(sample_weight, largest_weight)
         return cls(weights, Persons.given(groups))
 
-    def of_persons(self, persons: Persons | None) -> Self:
+    def of_persons(self, persons: Persons | SpreadPersons | None) -> Self:
         """Return the same weights for rows of these persons."""
         return type(self)(self.weights, persons)
 

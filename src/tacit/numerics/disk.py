@@ -63,9 +63,13 @@ class _File:
             raise QueryFailed("the private file of encoded rows cannot be read any more. Look at the disk it is on.")
 
 
+class Elsewhere:
+    """Rows that are not in memory."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class DiskArray:
+class DiskArray(Elsewhere):
     """A column or a table of doubles in a file; `files` hold all of its rows, every 8th, every 64th, and so on.
 
     A slice of it is read into an array; every so manyth row is, too, unless they take more than `memory` bytes.
@@ -137,8 +141,8 @@ class DiskWriter:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Computed:
-    """A column computed from others, of which one at least is on disk: part by part, whenever a part is read."""
+class Computed(Elsewhere):
+    """A column computed from others, of which one at least is not in memory: part by part, whenever a part is read."""
 
     function: Callable[..., NDArray[Any]]
     columns: tuple[Any, ...]
@@ -153,14 +157,14 @@ class Computed:
 
     def __getitem__(self, rows: slice) -> "NDArray[Any] | Self":
         parts = tuple(column[rows] for column in self.columns)
-        if any(isinstance(part, DiskArray | Computed) for part in parts):
+        if any(isinstance(part, Elsewhere) for part in parts):
             return type(self)(self.function, parts)
         return self.function(*parts)
 
 
 def by_part(function: Callable[..., NDArray[Any]], *columns: Any) -> Any:
     """Return a function of columns, row by row: at once where all are in memory, else whenever a part is read."""
-    if any(isinstance(column, DiskArray | Computed) for column in columns):
+    if any(isinstance(column, Elsewhere) for column in columns):
         return Computed(function, columns)
     return function(*columns)
 

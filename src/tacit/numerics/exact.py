@@ -53,6 +53,11 @@ class CompensatedSum:
         self._high, lost = two_sum(self._high, term)
         self._low += lost
 
+    @property
+    def halves(self) -> Floats:
+        """The sum as two arrays in one: what it is, and what it lost."""
+        return np.stack([self._high, self._low])  # type: ignore[list-item]
+
     def merge(self, other: "CompensatedSum") -> None:
         """Add another running sum."""
         if other._high is not None and other._low is not None:

@@ -7,10 +7,13 @@ from typing import Any, final
 
 from tacit.data.columns import Column
 from tacit.data.dialects import DuckDB, PostgreSQL, Spark
+from tacit.data.parts import Slice
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
+from tacit.data.sources.spark_lots import Encode, SparkLots, encode_there
 from tacit.data.sources.sql import SQLTable
 from tacit.data.sources.table import BLOCK
 from tacit.data.stored import Stored, StoredKind
+from tacit.data.values import MISSING_KEY
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
@@ -24,6 +27,9 @@ _SPARK: Mapping[str, StoredKind] = {
     "boolean": "truth", "tinyint": "whole", "smallint": "whole", "int": "whole", "bigint": "whole", "float": "real",
     "double": "real", "string": "text", "date": "day", "timestamp": "moment", "timestamp_ntz": "moment",
 }  # fmt: skip
+
+
+ROWS_OF_OWNER = "tacit_rows_of_owner"
 
 
 class _Live(SQLTable):
@@ -139,6 +145,27 @@ class SparkTable(_Live):
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.sql(sql).collect()]
+
+    def encoded_there(
+        self, names: tuple[str, ...], part: Slice | None, key: str | None, unit: str | None, encode: Encode, width: int
+    ) -> SparkLots:
+        """Encode cleaned cells on the executors; a person's number of rows stands beside each of them."""
+        wanted = [self.dialect.quoted(name) for name in names]
+        if unit is not None:
+            owner = self.dialect.quoted(unit)
+            rows = f"count(*) OVER (PARTITION BY {owner})"
+            wanted.append(f"CASE WHEN {owner} = {MISSING_KEY} THEN 1 ELSE {rows} END AS {ROWS_OF_OWNER}")
+            names = (*names, unit)
+        statement = f"SELECT {', '.join(wanted)} FROM {self.cleaned(names, part, key)}"
+        return encode_there(self.connection, statement, encode, width, 2)
+
+    def persons(self, part: Slice | None, key: str | None, unit: str) -> int:
+        """Count the persons: ids that differ, and rows without one."""
+        owner = self.dialect.quoted(unit)
+        known = f"count(DISTINCT CASE WHEN {owner} = {MISSING_KEY} THEN NULL ELSE {owner} END)"
+        missing = f"count(CASE WHEN {owner} = {MISSING_KEY} THEN 1 END)"
+        ((count,),) = self.run(f"SELECT {known} + {missing} FROM {self.cleaned((unit,), part, key)}")
+        return int(count)
 
     def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
         rows = connection.sql(sql).toLocalIterator()

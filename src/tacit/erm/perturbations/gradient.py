@@ -128,14 +128,13 @@ class GradientPerturbation(Perturbation):
         asked = value.with_loss(self.loss)
         ratio = math.sqrt(self.alpha / (self.steepness if self._bent is None else self._bent))
         momentum = (1 - ratio) / (1 + ratio)
-        blocks = value.rows.blocks(value.loss.outputs, _ROWS_PER_BLOCK)
         here = before = total = np.zeros(self.setting.shape)
         late = self.steps - self.steps // 2
         with value.threads() as workers:
             metric = self._metric(value.rows, workers, source)
             for number in range(self.steps):
                 ahead = here + momentum * (here - before)
-                exact = asked.gradients(workers, Point(ahead), blocks)
+                exact = asked.gradients(workers, Point(ahead), _ROWS_PER_BLOCK)
                 before, here = here, ahead - metric(self._noisy(exact, ahead, source))
                 total = total + here / late if number >= self.steps - late else total
                 told(number + 1, self.steps)

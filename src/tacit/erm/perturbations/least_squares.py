@@ -16,7 +16,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, Mechanism, checked_budget
 from tacit.noise import Source
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
-from tacit.numerics.threads import threads
+from tacit.numerics.threads import Threads, threads
 
 _ROWS_PER_BLOCK = 4096
 _LARGEST_DIMENSION = 20_000
@@ -125,10 +125,13 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Any], Statistics]):
 
 def _joint_sums(rows: Rows, targets: Any) -> Floats:
     """Return X'X with X'y as one more row."""
+    with threads(rows.matrix.entries * rows.dimension) as workers:
+        return rows.over(targets, workers, _joint_sums_here)
 
+
+def _joint_sums_here(rows: Rows, targets: Any, workers: Threads) -> Floats:
     def work(bounds: tuple[int, int]) -> Floats:
         block, part = rows.block(bounds), np.clip(np.nan_to_num(targets[slice(*bounds)]), -1.0, 1.0)
         return np.vstack([block.gram(np.ones(part.size)), block.pull(part[:, None])])
 
-    with threads(rows.matrix.entries * rows.dimension) as workers:
-        return workers.sum(work, rows.blocks(1, _ROWS_PER_BLOCK))
+    return workers.sum(work, rows.blocks(1, _ROWS_PER_BLOCK))

@@ -54,12 +54,7 @@ class SecondMoment:
 
     def randomise(self, rows: Rows, workers: Threads, source: Source) -> Floats:
         """Return the noisy mean, symmetric."""
-
-        def work(bounds: Bounds) -> Floats:
-            block = rows.block(bounds)
-            return block.gram(np.ones(bounds[1] - bounds[0]))
-
-        exact = workers.sum(work, rows.blocks(1, _ROWS_PER_BLOCK)) / rows.count
+        exact = rows.over(None, workers, _grams) / rows.count
         upper = np.triu_indices(self.setting.dimension)
         # Off-diagonal entries count twice in the norm of a symmetric matrix.
         weight = np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
@@ -67,3 +62,11 @@ class SecondMoment:
         noisy = np.zeros(exact.shape)
         noisy[upper] = add_on_grid(exact[upper] * weight, noise.gaussian(source, units, self.size), grid) / weight
         return noisy + np.triu(noisy, 1).T
+
+
+def _grams(rows: Rows, _: object, workers: Threads) -> Floats:
+    def work(bounds: Bounds) -> Floats:
+        block = rows.block(bounds)
+        return block.gram(np.ones(bounds[1] - bounds[0]))
+
+    return workers.sum(work, rows.blocks(1, _ROWS_PER_BLOCK))

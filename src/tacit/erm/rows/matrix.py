@@ -232,6 +232,34 @@ class DiskMatrix(Stored):
         return DenseMatrix(self.array[start:stop])
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class SpreadMatrix(Stored):
+    """Dense rows on the nodes of a cluster: what is computed with them is computed there (`Rows.over`)."""
+
+    @property
+    def entries(self) -> int:
+        """None is stored here."""
+        return 0
+
+    @property
+    def longest(self) -> int:
+        """Every row has all columns."""
+        return int(self.array.width)
+
+    def every(self, step: int) -> Stored:
+        """Return a sample, on the same nodes."""
+        return SpreadMatrix(self.array.every(step))
+
+    def take(self, indices: NDArray[np.intp]) -> Matrix:
+        """Refuse: rows stay where they are."""
+        raise NotImplementedError("rows stay on the nodes of their cluster")
+
+    def part(self, start: int, stop: int) -> Matrix:
+        """Refuse: rows stay where they are."""
+        raise NotImplementedError("rows stay on the nodes of their cluster")
+
+
 def as_matrix(data: object) -> Matrix:
     """Wrap an array or a sparse matrix of real numbers; refuse anything else."""
     if sp.issparse(data):

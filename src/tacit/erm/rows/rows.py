@@ -5,8 +5,10 @@ every row ends with. Both are applied on the fly, so that a million rows need no
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from functools import partial
+from typing import Any, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +16,12 @@ from numpy.typing import NDArray
 from tacit.checks import finite_number
 from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
-from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, Stored, as_matrix
+from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, SpreadMatrix, Stored, as_matrix
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 from tacit.numerics.disk import DiskArray, by_part
-from tacit.numerics.threads import Bounds, threads
+from tacit.numerics.spread import SpreadTable, plain, within
+from tacit.numerics.threads import Bounds, Threads, longest, threads
 
 _CACHE_ENTRIES = 2**18
 _LARGEST = 1e150
@@ -52,10 +55,26 @@ class Rows:
         return cls(matrix, scale, constant, _joint_norm(norm, constant))
 
     @classmethod
-    def stored(cls, data: DiskArray, within: float, norm: float, constant: float | None = None) -> Self:
-        """Do the same with rows in a file, whose norms are at most `within`: factors are computed as rows are read."""
-        scale = by_part(lambda rows: _factors(_lengths(DenseMatrix(rows)), norm), data) if within > norm else None
-        return cls(DiskMatrix(data), scale, constant, _joint_norm(norm, constant))
+    def stored(cls, data: DiskArray | SpreadTable, within: float, norm: float, constant: float | None = None) -> Self:
+        """Do the same with rows elsewhere, whose norms are at most `within`: factors are computed as rows are read."""
+        joint = _joint_norm(norm, constant)
+        if isinstance(data, SpreadTable):
+            # Factors are computed where the rows are, when these are looked at: see `_there`.
+            return cls(SpreadMatrix(data), norm if within > norm else None, constant, joint)
+        scale = by_part(partial(_row_factors, norm), data) if within > norm else None
+        return cls(DiskMatrix(data), scale, constant, joint)
+
+    def over(self, targets: Any, workers: Threads, job: "Callable[[Rows, Any, Threads], Floats]") -> Floats:
+        """Return the sum of `job(rows, their targets, threads)` over the places that rows are kept in.
+
+        The job is a plain function that sums over the rows it is given: here, or on each node of a cluster.
+        """
+        if not isinstance(self.matrix, SpreadMatrix):
+            return job(self, targets, workers)
+        weights = None if self.shares is None else plain(self.shares.weights)
+        shell = replace(self, matrix=cast(Any, None), shares=None)
+        table: SpreadTable = self.matrix.array
+        return table.sum(partial(_there, shell, weights, self.count, self.several, plain(targets), job))
 
     def weighed(self, shares: Shares | None) -> Self:
         """Return the same rows, each of which counts as much as its share."""
@@ -90,7 +109,7 @@ class Rows:
 
     def every(self, step: int) -> Self:
         """Return every step-th row; dense rows share their memory."""
-        scale = None if self.scale is None else self.scale[::step]
+        scale = self.scale[::step] if hasattr(self.scale, "__getitem__") else self.scale
         shares = None if self.shares is None else self.shares.every(step)
         return type(self)(self.matrix.every(step), scale, self.constant, self.norm, shares)
 
@@ -103,12 +122,39 @@ class Rows:
         """Cut the rows into blocks of at most `most` rows that fit a cache beside their scores."""
         return _cut(self.matrix, columns, most)
 
+    def longest_block(self, columns: int, most: float = math.inf) -> int:
+        """Bound the rows of the longest of these blocks, wherever the rows are."""
+        if isinstance(self.matrix, SpreadMatrix):
+            return max(1, int(min(most, _CACHE_ENTRIES)))
+        return longest(self.blocks(columns, most))
+
     def block(self, bounds: Bounds) -> Block:
         """Return the rows within the bounds."""
         start, stop = bounds
         scale = None if self.scale is None else self.scale[start:stop]
         weights = None if self.shares is None else self.shares.weights[start:stop]
         return Block(self.matrix.part(start, stop), scale, self.constant, weights)
+
+
+def _row_factors(norm: float, rows: Floats) -> Floats:
+    return _factors(_lengths(DenseMatrix(rows)), norm)
+
+
+def _there(
+    shell: Rows,
+    weights: Any,
+    count: int,
+    several: bool,
+    targets: Any,
+    job: Callable[[Rows, Any, Threads], Floats],
+    lot: Floats,
+) -> Floats:
+    """Do a job on a lot of rows, where these are kept: the last two numbers of a row are its target and its weight."""
+    matrix = DenseMatrix(lot[:, :-2])
+    scale = None if shell.scale is None else _row_factors(shell.scale, matrix.array)
+    found = within(weights, lot)
+    shares = None if found is None else Shares(found, count, several)
+    return job(replace(shell, matrix=matrix, scale=scale, shares=shares), within(targets, lot), Threads(None))
 
 
 def _factors(lengths: Floats, norm: float) -> Floats:

@@ -5,6 +5,7 @@ rows by p (1 - p), the others by -p p', where p and p' are the probabilities of 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -16,9 +17,16 @@ from tacit.numerics.threads import Bounds, Threads
 
 Weigh = Callable[[Bounds], tuple[Block, Floats]]
 """Returns the rows within bounds and the second derivatives in their scores."""
+Weigher = Callable[[Objective], Weigh]
+"""Makes such a function for a part of the rows."""
 
 
-def row_weights(objective: Objective, point: Point) -> Weigh:
+def weigher_at(point: Point) -> Weigher:
+    """Weigh the rows of any part by the second derivatives of the loss at a point."""
+    return partial(_row_weights, point=point)
+
+
+def _row_weights(objective: Objective, point: Point) -> Weigh:
     """Weigh rows by the second derivatives of the loss at a point."""
     models = point.reshaped(-1, objective.rows.dimension)
 
@@ -30,33 +38,47 @@ def row_weights(objective: Objective, point: Point) -> Weigh:
     return weigh
 
 
-def mean_hessian(objective: Objective, workers: Threads, weigh: Weigh) -> Floats:
+def mean_hessian(objective: Objective, workers: Threads, weigher: Weigher) -> Floats:
     """Return the mean of the Hessian's diagonal blocks, one for each output, of shape (dim, dim)."""
+    return objective.over(workers, partial(_grams, weigher=weigher)) / objective.rows.count
+
+
+def _grams(part: Objective, workers: Threads, weigher: Weigher) -> Floats:
+    weigh = weigher(part)
 
     def work(bounds: Bounds) -> Floats:
         block, weights = weigh(bounds)
         return block.gram(weights.mean(axis=1))
 
-    return workers.sum(work, objective.rows.blocks(objective.loss.outputs)) / objective.rows.count
+    return workers.sum(work, part.rows.blocks(part.loss.outputs))
 
 
-def hessian_diagonal(objective: Objective, workers: Threads, weigh: Weigh) -> Floats:
+def hessian_diagonal(objective: Objective, workers: Threads, weigher: Weigher) -> Floats:
     """Return the diagonal of the Hessian, of shape (size,)."""
+    return objective.over(workers, partial(_squares, weigher=weigher)) / objective.rows.count
+
+
+def _squares(part: Objective, workers: Threads, weigher: Weigher) -> Floats:
+    weigh = weigher(part)
 
     def work(bounds: Bounds) -> Floats:
         block, weights = weigh(bounds)
         return np.concatenate([block.squares(column) for column in weights.T])
 
-    return workers.sum(work, objective.rows.blocks(objective.loss.outputs)) / objective.rows.count
+    return workers.sum(work, part.rows.blocks(part.loss.outputs))
 
 
 def joint_hessian(objective: Objective, workers: Threads, point: Point) -> Floats:
     """Return the whole Hessian of a joint loss, of shape (size, size)."""
-    loss, classes, dimension = objective.loss, objective.loss.outputs, objective.rows.dimension
+    return objective.over(workers, partial(_pairs, point=point)) / objective.rows.count
+
+
+def _pairs(part: Objective, workers: Threads, point: Point) -> Floats:
+    loss, classes, dimension = part.loss, part.loss.outputs, part.rows.dimension
     models = point.reshaped(-1, dimension)
 
     def work(bounds: Bounds) -> Floats:
-        block = objective.rows.block(bounds)
+        block = part.rows.block(bounds)
         chances = loss.probabilities(block.scores(models))
         total = np.empty((classes, dimension, classes, dimension))
         for one in range(classes):
@@ -64,6 +86,6 @@ def joint_hessian(objective: Objective, workers: Threads, point: Point) -> Float
             for other in range(one):
                 cross = -block.gram(chances[:, one] * chances[:, other])
                 total[one, :, other, :] = total[other, :, one, :] = cross
-        return total.reshape(objective.size, objective.size)
+        return total.reshape(part.size, part.size)
 
-    return workers.sum(work, objective.rows.blocks(classes)) / objective.rows.count
+    return workers.sum(work, part.rows.blocks(classes))

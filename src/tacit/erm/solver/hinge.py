@@ -126,4 +126,4 @@ class _Smoothed(Landscape):
             block, t, _ = excess_margins(self.objective, point, bounds, self.width)
             return block, self.loss.curvature(t)[:, None]
 
-        return CurvatureModel(build_preconditioner(self.objective, self.workers, point, weigh))
+        return CurvatureModel(build_preconditioner(self.objective, self.workers, point, lambda _: weigh))

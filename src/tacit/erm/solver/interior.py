@@ -109,7 +109,7 @@ class _Program:
             return self.objective.rows.block(bounds), weights[slice(*bounds), None]
 
         point = Point(state.coefficient)
-        return build_preconditioner(self.objective, self.workers, point, weigh), weights
+        return build_preconditioner(self.objective, self.workers, point, lambda _: weigh), weights
 
     def start(self, coefficient: Floats) -> _State:
         """Return a state well inside the bounds."""

@@ -23,7 +23,7 @@ from tacit.erm.solver.preconditioner import build_preconditioner
 from tacit.erm.solver.rounding import Rounding
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
-from tacit.numerics.threads import Threads, longest
+from tacit.numerics.threads import Threads
 
 _DOWNHILL = 1e-4
 _PROGRESS = 0.9
@@ -91,9 +91,9 @@ class Smooth(Landscape):
         rounding = Rounding(self.objective)
         most, accurate = rounding.plan(point.size, wanted)
         at = point if accurate else point.rounded()
-        blocks = self.objective.rows.blocks(self.objective.loss.outputs, most)
-        gradient = self.objective.gradients(self.workers, at, blocks, accurate)
-        return Evaluation(at, gradient, rounding.error(point.size, longest(blocks), accurate))
+        gradient = self.objective.gradients(self.workers, at, most, accurate)
+        longest = self.objective.rows.longest_block(self.objective.loss.outputs, most)
+        return Evaluation(at, gradient, rounding.error(point.size, longest, accurate))
 
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature by a Hessian over all rows."""

@@ -1,14 +1,18 @@
 """Regularised empirical risk: J(w) = mean loss + (alpha/2)|w|^2 + b.w/n over clipped rows."""
 
+import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
-from tacit.erm.rows.matrix import DiskMatrix
+from tacit.erm.rows.matrix import DiskMatrix, SpreadMatrix
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
@@ -42,7 +46,7 @@ class Objective:
             raise InvalidParameter(
                 "the plain hinge takes neither weights nor persons with several rows. Use loss='huber', or HuberHinge."
             )
-        if self.loss.has_corner and isinstance(self.rows.matrix, DiskMatrix):
+        if self.loss.has_corner and isinstance(self.rows.matrix, DiskMatrix | SpreadMatrix):
             raise InvalidParameter(
                 "the plain hinge keeps numbers for every record, and these are too many for memory. Use loss='huber', "
                 "or declare more: Records(..., memory=...). Nothing was charged."
@@ -87,19 +91,21 @@ class Objective:
             raise InvalidParameter(f"A coefficient must hold finite numbers in the shape {self.shape}.")
         return array
 
+    def over(self, workers: Threads, job: "Callable[[Objective, Threads], Floats]") -> Floats:
+        """Return the sum of `job(part, workers)` over the places that the rows are kept in.
+
+        The job is a plain function, and a part an objective over some of the rows, without the linear term.
+        """
+        if isinstance(self.rows.matrix, SpreadMatrix):
+            return self.rows.over(self.targets, workers, partial(_there, self.loss, self.alpha, job))
+        return job(self, workers)
+
     def value(self, coefficient: Floats) -> float:
         """Return J at a coefficient."""
         w = self.checked(coefficient)
-        models = Point(w.reshape(-1, self.rows.dimension))
-
-        def work(bounds: Bounds) -> Floats:
-            targets = self.targets[slice(*bounds)]
-            block = self.rows.block(bounds)
-            scores = block.scores(models, self.loss.offset(targets))
-            return np.asarray(block.counted(self.loss.values(scores, targets)).sum())
-
+        job = partial(_values, models=Point(w.reshape(-1, self.rows.dimension)))
         with self.threads() as workers:
-            mean = float(workers.sum(work, self.rows.blocks(self.loss.outputs))) / self.rows.count
+            mean = float(self.over(workers, job)) / self.rows.count
         tilt = 0.0 if self.linear is None else float(np.vdot(self.linear, w)) / self.rows.count
         return mean + 0.5 * self.alpha * float(np.vdot(w, w)) + tilt
 
@@ -107,28 +113,22 @@ class Objective:
         """Return the gradient of J at a coefficient."""
         w = self.checked(coefficient)
         with self.threads() as workers:
-            return self.gradients(workers, Point(w), self.rows.blocks(self.loss.outputs))
+            return self.gradients(workers, Point(w))
 
     def threads(self) -> AbstractContextManager[Threads]:
         """Start the threads for passes over these rows."""
         # A Hessian of this size is factored, too, which counts for about so many entries.
         return threads(self.rows.matrix.entries * self.loss.outputs + 32 * min(self.size, 1_500) ** 2)
 
-    def gradients(self, workers: Threads, stack: Point, blocks: list[Bounds], accurate: bool = False) -> Floats:
+    def gradients(self, workers: Threads, stack: Point, most: float = math.inf, accurate: bool = False) -> Floats:
         """Return the gradients at a stack of coefficients, in one pass: scores, slopes and sums by block.
 
-        With `accurate` the scores are computed with twice the digits. Only a pointwise loss takes more than
-        one coefficient at a time.
+        Blocks have at most `most` rows. With `accurate` the scores are computed with twice the digits. Only a pointwise
+        loss takes more than one coefficient at a time.
         """
         models = stack.reshaped(-1, self.rows.dimension)
-
-        def work(bounds: Bounds) -> Floats:
-            block, targets = self.rows.block(bounds), self.targets[slice(*bounds)]
-            score = block.accurate_scores if accurate else block.scores
-            return block.pull(self.loss.slopes(score(models, self.loss.offset(targets)), targets))
-
-        mean = workers.sum(work, blocks).reshape(stack.high.shape) / self.rows.count
-        return self.regularised(mean, stack)
+        total = self.over(workers, partial(_slopes, models=models, most=most, accurate=accurate))
+        return self.regularised(total.reshape(stack.high.shape) / self.rows.count, stack)
 
     def regularised(self, mean: Floats, stack: Point) -> Floats:
         """Add the gradients of the ridge and of the linear term to mean slopes."""
@@ -138,3 +138,38 @@ class Objective:
         if self.linear is not None:
             total += self.linear / self.rows.count
         return np.asarray(total)
+
+
+def _values(part: Objective, workers: Threads, models: Point) -> Floats:
+    """Sum the losses of rows."""
+
+    def work(bounds: Bounds) -> Floats:
+        targets = part.targets[slice(*bounds)]
+        block = part.rows.block(bounds)
+        scores = block.scores(models, part.loss.offset(targets))
+        return np.asarray(block.counted(part.loss.values(scores, targets)).sum())
+
+    return workers.sum(work, part.rows.blocks(part.loss.outputs))
+
+
+def _slopes(part: Objective, workers: Threads, models: Point, most: float, accurate: bool) -> Floats:
+    """Sum the gradients of rows."""
+
+    def work(bounds: Bounds) -> Floats:
+        block, targets = part.rows.block(bounds), part.targets[slice(*bounds)]
+        score = block.accurate_scores if accurate else block.scores
+        return block.pull(part.loss.slopes(score(models, part.loss.offset(targets)), targets))
+
+    return workers.sum(work, part.rows.blocks(part.loss.outputs, most))
+
+
+def _there(
+    loss: Loss,
+    alpha: float,
+    job: Callable[[Objective, Threads], Floats],
+    rows: Rows,
+    targets: NDArray[np.generic],
+    workers: Threads,
+) -> Floats:
+    """Do a job where rows are kept."""
+    return job(Objective(rows, targets, loss, alpha), workers)

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from tacit.erm.rows.block import Block
-from tacit.erm.solver.hessian import Weigh, hessian_diagonal, joint_hessian, mean_hessian, row_weights
+from tacit.erm.rows.matrix import SpreadMatrix
+from tacit.erm.solver.hessian import Weigh, Weigher, hessian_diagonal, joint_hessian, mean_hessian, weigher_at
 from tacit.erm.solver.objective import Objective
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
@@ -35,19 +36,21 @@ class Preconditioner(ABC):
 
 
 def build_preconditioner(
-    objective: Objective, workers: Threads, point: Point, weigh: Weigh | None = None
+    objective: Objective, workers: Threads, point: Point, weigher: Weigher | None = None
 ) -> Preconditioner:
     """Return the Hessian at a point, or as much of it as is worth its memory.
 
-    `weigh` replaces the second derivatives of the loss.
+    `weigher` replaces the second derivatives of the loss.
     """
     if objective.loss.outputs > 1:
         return _for_classes(objective, workers, point)
-    weigh = weigh or row_weights(objective, point)
+    weigher = weigher or weigher_at(point)
     if objective.rows.dimension <= _LARGEST_MATRIX:
-        return _Factored(_Inverse.of(mean_hessian(objective, workers, weigh), objective.alpha))
-    through = _ThroughRecords.build(objective, workers, weigh)
-    return through or _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+        return _Factored(_Inverse.of(mean_hessian(objective, workers, weigher), objective.alpha))
+    through = None
+    if not isinstance(objective.rows.matrix, SpreadMatrix):
+        through = _ThroughRecords.build(objective, workers, weigher(objective))
+    return through or _Diagonal(hessian_diagonal(objective, workers, weigher) + objective.alpha)
 
 
 def _for_classes(objective: Objective, workers: Threads, point: Point) -> Preconditioner:
@@ -56,11 +59,10 @@ def _for_classes(objective: Objective, workers: Threads, point: Point) -> Precon
     if objective.size <= _LARGEST_MATRIX:
         return _Factored(_Inverse.of(joint_hessian(objective, workers, point), objective.alpha))
     if dimension > _LARGEST_MATRIX:
-        weigh = row_weights(objective, point)
-        return _Diagonal(hessian_diagonal(objective, workers, weigh) + objective.alpha)
+        return _Diagonal(hessian_diagonal(objective, workers, weigher_at(point)) + objective.alpha)
     # One block for all classes is rough anyway, so a sample of the rows is enough for it.
     sample = objective.every(max(1, objective.rows.length // max(_FEWEST_ROWS, 16 * dimension)))
-    block = mean_hessian(sample, workers, row_weights(sample, point))
+    block = mean_hessian(sample, workers, weigher_at(point))
     return _Factored(_Inverse.of(block, objective.alpha), copies=objective.loss.outputs)
 
 

@@ -8,7 +8,8 @@ For rows of norm at most R, of at most k terms, and a coefficient of norm |w|:
 - with twice the digits a score is off by a relative u, and by 16 g(k + 8)^2 (|w| R + offset);
 - a computed slope is off by `loss.rounding`;
 - a sum over a block of B rows is off by at most g(B + 8) times the sum of slope sizes times R; block sums
-  are added with compensation, which costs one more u (the 8 covers this, the clipping factor, the mean);
+  are added with compensation, in any order and grouping, which costs one more u, and another where lots of
+  blocks lie on other machines (the 8 covers these, the clipping factor, the weight, the mean);
 - the ridge and the linear term are rounded a few times.
 
 Compensation removes the number of rows n from the bound; without it n u R would exceed the usual tolerance

@@ -1,0 +1,92 @@
+"""Fits on a Spark cluster: the model of memory, charged once, and one clear error when the cluster fails."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from support.fits import MODELS, ROWS, people, schema_for
+from tacit import Budget, Ledger
+from tacit.data import Records
+from tacit.data.sources.spark_lots import SparkLots
+from tacit.erm.classification import PrivateLogisticRegression
+from tacit.errors import InvalidParameter, QueryFailed
+from tacit.numerics.arrays import Floats
+from tacit.numerics.spread import SpreadColumn, within
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """Return the table of all engines."""
+    return people()
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any, table: pd.DataFrame) -> Any:
+    """Return it as a data frame of several partitions."""
+    return spark.createDataFrame(table).repartition(3)
+
+
+@pytest.mark.parametrize(("number", "unit"), [(4, None), (5, "who"), (8, None)])
+def test_fits_on_a_cluster_are_those_in_memory(frame: Any, table: pd.DataFrame, number: int, unit: str | None) -> None:
+    """For one seed the released coefficients agree to far less than the noise that covers the solver's error."""
+    target, make = MODELS[number]
+    held = make().fit(Records(table, schema_for(target), unit=unit))
+    there = make().fit(Records(frame, schema_for(target), unit=unit))
+    assert np.allclose(held.coef_, there.coef_, rtol=0, atol=1e-6 * np.abs(held.coef_).max())
+    assert held.release_.guarantee == there.release_.guarantee
+
+
+def test_no_row_comes_to_the_driver(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the driver asks for are sums, which are as long as the model is wide, and counts."""
+    lengths: list[int] = []
+    honest = SparkLots.sum
+
+    def watched(lots: SparkLots, job: Any) -> Floats:
+        found = honest(lots, job)
+        lengths.append(found.size)
+        return found
+
+    def refused(*_: object) -> Any:
+        raise AssertionError("rows were asked for")
+
+    monkeypatch.setattr(SparkLots, "sum", watched)
+    records = Records(frame, schema_for("answer"))
+    monkeypatch.setattr(type(records.table), "_stream", refused)
+    model = PrivateLogisticRegression(1.0, random_state=3, curves=False).fit(records)
+    assert max(lengths) == model.coef_.size**2
+
+
+def test_a_cluster_that_fails_is_one_clear_error(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that fails for good stops the fit without a word of the engine's; what was charged before is said."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
+    honest = SparkLots.sum
+
+    def broken(_: Floats) -> Floats:
+        raise RuntimeError("a record's secret")
+
+    monkeypatch.setattr(SparkLots, "sum", lambda lots, job: honest(lots, broken))
+    with pytest.raises(QueryFailed, match="the cluster failed") as caught:
+        PrivateLogisticRegression(1.0, ledger=ledger).fit(Records(frame, schema_for("answer")))
+    told = f"{caught.value} {caught.value.__context__} {caught.value.__notes__}"
+    assert "secret" not in told
+    assert "charged for it: epsilon=1" in told
+    assert len(ledger.entries()) == 1
+
+
+def test_weights_beside_rows_of_a_cluster_are_refused(frame: Any) -> None:
+    """Rows there have no fixed place that weights could stand beside."""
+    model = PrivateLogisticRegression(1.0, largest_weight=1.0)
+    with pytest.raises(InvalidParameter, match="no fixed place"):
+        model.fit(Records(frame, schema_for("answer")), sample_weight=np.ones(ROWS))
+
+
+def test_a_column_in_memory_is_never_taken_for_one_of_a_lot() -> None:
+    """Weights that were left behind would count every row in full: that is an error, not a default."""
+    lot = np.arange(6.0).reshape(2, 3)
+    assert np.array_equal(np.asarray(within(SpreadColumn(None, -1), lot)), lot[:, -1])
+    assert within(None, lot) is None
+    with pytest.raises(TypeError, match="in memory"):
+        within(np.ones(2), lot)
