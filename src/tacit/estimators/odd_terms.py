@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.budget import Budget
 from tacit.checks import is_whole
-from tacit.data.persons import Persons
+from tacit.data.persons import Persons, SpreadPersons
 from tacit.data.records import Records
 from tacit.errors import OddTerms
 from tacit.estimators.exact_scores import said_public
@@ -20,7 +20,7 @@ _WEAK = 20.0
 _FAR = 2.0
 
 
-def warn_of_terms(estimator: Any, X: Any, persons: Persons | None = None) -> None:
+def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | None = None) -> None:
     """Warn of a fit under no ledger, with an epsilon that protects nobody, or with a delta above 1/n.
 
     Where rows belong to persons, n is the number of those: how many rows there are is private.

@@ -69,12 +69,12 @@ def plain(column: Any) -> Any:
     return column
 
 
-def within(column: Any, lot: Floats) -> NDArray[Any] | None:
+def in_lot(column: Any, lot: Floats) -> NDArray[Any] | None:
     """Return a column's part within one lot."""
     if isinstance(column, SpreadColumn):
         return np.ascontiguousarray(lot[:, column.place])
     if isinstance(column, Computed):
-        return column.function(*(within(each, lot) for each in column.columns))
+        return column.function(*(in_lot(each, lot) for each in column.columns))
     if column is not None:
         raise TypeError("a column in memory has no part of a lot that is elsewhere")
     return None

@@ -20,7 +20,7 @@ from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix,
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 from tacit.numerics.disk import DiskArray, by_part
-from tacit.numerics.spread import SpreadTable, plain, within
+from tacit.numerics.spread import SpreadTable, in_lot, plain
 from tacit.numerics.threads import Bounds, Threads, longest, threads
 
 _CACHE_ENTRIES = 2**18
@@ -152,9 +152,9 @@ def _there(
     """Do a job on a lot of rows, where these are kept: the last two numbers of a row are its target and its weight."""
     matrix = DenseMatrix(lot[:, :-2])
     scale = None if shell.scale is None else _row_factors(shell.scale, matrix.array)
-    found = within(weights, lot)
+    found = in_lot(weights, lot)
     shares = None if found is None else Shares(found, count, several)
-    return job(replace(shell, matrix=matrix, scale=scale, shares=shares), within(targets, lot), Threads(None))
+    return job(replace(shell, matrix=matrix, scale=scale, shares=shares), in_lot(targets, lot), Threads(None))
 
 
 def _factors(lengths: Floats, norm: float) -> Floats:
