@@ -13,6 +13,7 @@ import pytest
 import tacit
 from cli.conftest import SCHEMA, SECRET, write_table
 from tacit import Budget, Ledger
+from tacit.cli import evaluate as evaluating
 from tacit.cli import train as training
 from tacit.cli.console import console
 from tacit.errors import FileNotWritten, LedgerCorrupt
@@ -212,6 +213,40 @@ def test_an_interrupt_says_whether_anything_was_charged(clinic, monkeypatch):
     assert (ended.code, "was charged" in ended.err) == (5, True)
     assert clinic.ledger.spent == Budget(0.5)
     assert not {"m.tacit", "m.html"} & clinic.names()
+
+
+@pytest.mark.parametrize("command", ["evaluate", "query", "tune"])
+def test_an_interrupt_after_the_charge_says_so_in_every_command(trained, monkeypatch, command):
+    """The noise is drawn, the person presses Ctrl-C: what was charged is not told to be free."""
+    asked = {
+        "evaluate": ("m.tacit", "patients.csv"),
+        "query": ("patients.csv", "age > 60", "--schema", "s.toml"),
+        "tune": ("patients.csv", "--schema", "s.toml", "--try", "alpha=0.1", "--output", "t.tacit"),
+    }[command]
+    for law in ("Laplace", "Repetition"):
+        monkeypatch.setattr(f"tacit.mechanisms.{law.lower()}.{law}.randomise", _raising(KeyboardInterrupt()))
+    monkeypatch.setattr("tacit.evaluation.sketch.Sketch.randomise", _raising(KeyboardInterrupt()))
+    ended = trained.run(command, *asked, "--epsilon", "0.2", "--ledger", trained.address)
+    assert (ended.code, "was charged" in ended.err) == (5, True)
+    assert trained.ledger.spent == Budget(0.5) + Budget(0.2)
+
+
+def test_scores_that_were_paid_for_are_told_though_no_report_can_be_written(trained, monkeypatch):
+    """The report's place is gone after the charge: the scores stand on stdout, and the report is kept elsewhere."""
+    write = evaluating.write_whole
+
+    def failing(path, pieces):
+        if str(path) == "m.scores.html":
+            raise FileNotWritten("no space left")
+        write(path, pieces)
+
+    monkeypatch.setattr(evaluating, "write_whole", failing)
+    ended = trained.run(
+        "evaluate", "m.tacit", "patients.csv", "--epsilon", "0.2", "--ledger", trained.address, "--json"
+    )
+    assert (ended.code, ended.plain["charged"]) == (5, True)
+    assert "accuracy" in ended.plain["scores"]
+    assert "m.scores.html is at " in ended.err
 
 
 @pytest.mark.stats

@@ -207,3 +207,26 @@ def test_a_split_needs_a_whole_number_of_records(count: Any) -> None:
     """The number of records is a public whole number."""
     with pytest.raises(InvalidParameter):
         evaluation.split_by_index(count)
+
+
+class Scores:
+    """A model with scores and no probabilities."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, odd: float) -> None:
+        self._scores = [odd, *np.linspace(-1, 1, SIZE - 1)]
+
+    def decision_function(self, X: object) -> Any:
+        """Return the scores."""
+        return np.array(self._scores)
+
+
+@pytest.mark.parametrize("bins", ["auto", (-1.0, 0.0, 1.0)], ids=str)
+@pytest.mark.parametrize("odd", [0.5, 5e-324, -1e-310, 1e308, -math.inf, math.nan])
+def test_where_floating_point_errors_are_raised_no_score_raises_one(odd: float, bins: Any) -> None:
+    """A score that is subnormal beside a public edge was told apart by an exception after the charge."""
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = evaluation.report(Scores(odd), LABELS, LABELS, epsilon=1.0, bins=bins)
+    assert found.release.private

@@ -8,6 +8,7 @@ import typer
 from tacit.cli.answering import AsJson, Quiet, answering, example, seed_without_ledger
 from tacit.cli.predict import ModelFile
 from tacit.cli.sources import AccountName, KeyColumn, LedgerAddress, Part, Source, UnitColumn, account, opened
+from tacit.cli.train import telling, write_all
 from tacit.errors import InvalidParameter
 from tacit.evaluation import Figure, report
 from tacit.files import check_room, write_whole
@@ -61,17 +62,8 @@ def evaluate(
         check_room(place)
         if paying is None and seed is None:
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
-        with out.progress(f"scoring on {records.n:,} records"):
+        with telling(paying, out), out.progress(f"scoring on {records.n:,} records"):
             told = report(found, records, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
-        card = card_of_scores(found, told.release, ledger=paying)
-        page = model_page(
-            found,
-            card,
-            scores=scored(told),
-            scores_guarantee=told.release.guarantee,
-            pictures=pictures_of(told),
-        )
-        write_whole(place, [page.encode("utf-8", "replace")])
         plain = {
             "guarantee": told.release.guarantee,
             "private": told.release.private,
@@ -80,7 +72,13 @@ def evaluate(
             "scores": {name: _figure(figure) for name, figure in told.figures().items()},
             "report": str(place),
         }
+        # What was paid for is told before anything else can fail.
         out.result(plain, f"{told}\nreport     {place}")
+        card = card_of_scores(found, told.release, ledger=paying)
+        page = model_page(
+            found, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
+        )
+        write_all({place: lambda path: write_whole(path, [page.encode("utf-8", "replace")])}, as_json=False)
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

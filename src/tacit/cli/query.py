@@ -18,6 +18,7 @@ from tacit.cli.sources import (
     account,
     opened,
 )
+from tacit.cli.train import telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import StatisticalOracle
@@ -65,7 +66,8 @@ def query(
             return
         if paying is None and seed is None:
             out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
-        answer = oracle.ask(asked, **how)
+        with telling(paying, out):
+            answer = oracle.ask(asked, **how)
         plain = {
             "question": question,
             "value": float(answer.value),

@@ -104,7 +104,7 @@ def train(
         files = Files(output, report or output.with_suffix(".html"), card)
         declared, answers, paying = Schema.load(schema), _answers(about), account(ledger, account_name)
         model = model_for(method, declared, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
-        with _telling(paying, out):
+        with telling(paying, out):
             records = opened(source, declared, unit=unit, key=key, part=part)
             price = model.price(records)
             if dry_run:
@@ -156,7 +156,7 @@ def _answers(about: Path | None) -> dict[str, str]:
 
 
 @contextmanager
-def _telling(ledger: Ledger | None, out: Answering) -> Iterator[None]:
+def telling(ledger: Ledger | None, out: Answering) -> Iterator[None]:
     """Say, when a fit is interrupted, whether anything was charged before."""
     head = None if ledger is None else ledger.head
     try:

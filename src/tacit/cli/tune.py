@@ -17,7 +17,7 @@ from tacit.cli.sources import (
     account,
     opened,
 )
-from tacit.cli.train import Files, Method, model_for, priced, write_all
+from tacit.cli.train import Files, Method, model_for, priced, telling, write_all
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.files import write_whole
@@ -76,7 +76,7 @@ def tune(
         files.check()
         if paying is None and seed is None:
             out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
-        with out.progress("searching"):
+        with telling(paying, out), out.progress("searching"):
             search.fit(records)
         best = search.best_estimator_
         made = card_of_model(best, ledger=paying)

@@ -151,6 +151,7 @@ class Sketch(Mechanism[Marks, Sketched]):
             raise InvalidParameter("there must be one group for each row.")
         return value
 
+    @np.errstate(all="ignore")
     def randomise(self, value: Marks, source: Source) -> Sketched:
         """Choose the bins from a noisy tree, then count in them with noise."""
         layout = self.layout
