@@ -64,6 +64,13 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Rows come as `BoundedRows`, which tell an estimator behind the encoder that norm. Other containers
     (`set_output`) cannot: the estimator then needs `data_norm=encoder.data_norm`.
+
+    Attributes
+    ----------
+    schema : what was declared.
+    data_norm : the norm that no row exceeds.
+    pairs : the interactions.
+    n_features_in_, feature_names_in_ : how many columns come in, and their names.
     """
 
     def __init__(

@@ -127,6 +127,17 @@ class PrivateLogisticRegression(_LinearClassifier):
     curves : how far numbers of `Records` bend: a number of knots over their declared scale, False for straight lines,
         "auto" for what n, the number of columns, epsilon and delta allow. `curves_` shows each column's effect.
     interactions : pairs of columns of `Records` whose products count too, such as [("age", "hours")].
+
+    Attributes
+    ----------
+    coef_, intercept_ : one row, and one number, for each score; two classes have one score, for the second.
+    coef_noise_, intercept_noise_ : bounds on the standard deviation of the noise in each; NaN where none is known.
+    curves_ : each column's effect in its own units, with its noise; of models of `Records`.
+    classes_ : the classes, sorted.
+    alpha_, margin_ : the ridge and the margin that were used.
+    release_ : what was promised, charged and taken to be public.
+    encoder_ : what codes the records; None for a model of arrays.
+    n_features_in_, feature_names_in_ : as in scikit-learn; names where X had any.
     """
 
     saved = _LinearClassifier.saved.and_also(margin_=Number(0, 100))
@@ -160,6 +171,10 @@ class PrivateLinearSVC(_LinearClassifier):
 
     `loss` is "huber" (the hinge rounded within `width` of its corner; every perturbation) or "hinge" (only
     perturbation="output"). The other parameters are those of `PrivateLogisticRegression`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, alpha_ : as for `PrivateLogisticRegression`, and so are all others.
     """
 
     loss: Literal["huber", "hinge"] = "huber"

@@ -37,6 +37,11 @@ class PrivateERM(LinearEstimator):
     `loss` is a `tacit.erm.PointwiseLoss`: of kind "margin" for two classes, of kind "residual" for a number, which is
     clipped to the loss's `largest_target`. What is taken from a loss of your own, and how exactly, is in
     docs/decisions/0007-custom-losses.md. The other parameters are those of `PrivateLogisticRegression`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : a number for each feature, and one more.
+    coef_noise_, intercept_noise_, curves_, classes_, alpha_, release_, encoder_ : as for `PrivateLogisticRegression`.
     """
 
     loss: PointwiseLoss | None = None

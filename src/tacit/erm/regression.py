@@ -50,6 +50,12 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         left unused and not charged); "statistics" (one noisy release of X'X and X'y); or "output".
     data_norm, alpha, fit_intercept, largest_weight, ledger, random_state, curves, interactions : as
         for `PrivateLogisticRegression`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : a number for each feature, and one more.
+    coef_noise_, intercept_noise_, curves_, alpha_, release_, encoder_, n_features_in_, feature_names_in_ : as
+        for `PrivateLogisticRegression`.
     """
 
     epsilon: float | None = None

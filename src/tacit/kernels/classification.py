@@ -49,6 +49,13 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
     loss : "logistic" (two classes, with the margin of `PrivateLogisticRegression` for "landmarks" and "fourier", or
         several jointly), "huber" or "hinge" (two classes).
     data_norm, alpha, classes, class_weight, largest_weight, ledger, random_state : as for `PrivateLogisticRegression`.
+
+    Attributes
+    ----------
+    model_ : what predicts: weights of public points or frequencies.
+    domain_ : the kernel with its bound, the norm and the width of rows.
+    classes_, alpha_, margin_, release_, encoder_, n_features_in_, feature_names_in_ : as
+        for `PrivateLogisticRegression`.
     """
 
     _: KW_ONLY

@@ -28,6 +28,11 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
 
     `loss` is "absolute" (Huber's, every method) or "squared" (methods "tddl", "matched" and "tdil"). The other
     parameters are those of `PrivateKernelClassifier`.
+
+    Attributes
+    ----------
+    middle_, scale_ : the middle and half the length of `target_range`, by which targets are brought to [-1, 1].
+    model_, domain_, alpha_, release_, encoder_ : as for `PrivateKernelClassifier`.
     """
 
     _: KW_ONLY

@@ -71,6 +71,10 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         Without it answers live in this process, and a pickle, which holds nothing secret, can repeat them and
         extrapolate, not draw new ones.
     data_norm, classes, target_range, ledger, random_state : as for tacit's other estimators.
+
+    Attributes
+    ----------
+    classes_, alpha_, release_, n_features_in_ : as for `PrivateLogisticRegression`; `classes_` is None for numbers.
     """
 
     kernel: Kernel | None = None

@@ -44,6 +44,13 @@ class ConjunctionClassifier(SQClassifier):
     classes : the two labels that can occur, the second of which the conjunction stands for; declare them.
     ledger : the account to charge, before anything is released.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
+
+    Attributes
+    ----------
+    literals_ : the literals that were kept.
+    needed_ : the same as a table of truth values: features, and whether a literal or its negation is kept.
+    error_, threshold_ : the error that is promised, and how often a kept literal may be false.
+    classes_, release_, n_features_in_ : as for `PrivateLogisticRegression`.
     """
 
     _: KW_ONLY
