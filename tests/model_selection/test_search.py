@@ -19,7 +19,7 @@ from tacit import (
 )
 from tacit.data import Flag, Key, Number, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
-from tacit.model_selection import PrivateSearch
+from tacit.model_selection import PrivateSearch, private_cross_validate
 from tacit.model_selection.data import Data, places
 from tacit.queries import SQDecisionTree, SQKMeans
 
@@ -158,6 +158,26 @@ def test_what_is_public_is_refused_before_the_charge(changes, message, ledger):
     with pytest.raises(InvalidParameter, match=message):
         search(ledger=ledger, **changes).fit(X, Y)
     assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("home", ["mine", "tacit.mine", PrivateLogisticRegression.__module__])
+def test_an_estimator_of_ones_own_is_refused_whatever_it_claims(home, ledger):
+    """A subclass may keep the records it is given; the name of a module that it writes on itself changes nothing."""
+
+    class Kept(PrivateLogisticRegression):
+        def fit(self, X, y=None, sample_weight=None, groups=None):
+            fitted = super().fit(X, y)
+            fitted.kept = X
+            return fitted
+
+    Kept.__module__ = home
+    for ask in (
+        lambda: search(estimator=Kept(data_norm=1.0), ledger=ledger).fit(X, Y),
+        lambda: private_cross_validate(Kept(1.0, data_norm=1.0), X, Y, epsilon=1.0, ledger=ledger),
+    ):
+        with pytest.raises(InvalidParameter, match="estimator must be a classifier or regression of tacit, got Kept"):
+            ask()
+    assert not ledger.spent
 
 
 def test_it_is_cloned_and_its_parameters_are_kept():

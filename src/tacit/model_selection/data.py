@@ -5,6 +5,7 @@ alone, so that replacing what is in it moves nothing else: training on one part 
 parallel.
 """
 
+import sys
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -121,8 +122,11 @@ def places(slots: int) -> NDArray[np.intp]:
 
 def checked_estimator(estimator: Any, budget_here: str) -> Any:
     """Return an estimator of tacit's that learns a target, or refuse."""
-    whole = isinstance(estimator, Priced) and type(estimator).__module__.startswith("tacit.")
-    if not whole or not hasattr(estimator, "predict") or type(estimator).__name__ == "InteractiveKernelPredictor":
+    if (
+        not _is_own(type(estimator))
+        or not hasattr(estimator, "predict")
+        or type(estimator).__name__ == "InteractiveKernelPredictor"
+    ):
         raise InvalidParameter(
             f"estimator must be a classifier or regression of tacit, got {type(estimator).__name__}: what others do "
             "with records, this cannot promise. Rows that need an encoder come as Records(table, schema)."
@@ -132,6 +136,12 @@ def checked_estimator(estimator: Any, budget_here: str) -> Any:
     if estimator.ledger is not None or estimator.random_state is not None:
         raise InvalidParameter(f"the ledger and the seed are {budget_here}'s: leave them out of the estimator.")
     return estimator
+
+
+def _is_own(kind: type) -> bool:
+    """Whether a class is an estimator of tacit's itself: what stands under its name there, and no subclass of it."""
+    at_home = kind.__module__.startswith("tacit.") and kind.__module__ in sys.modules
+    return at_home and issubclass(kind, Priced) and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
 
 
 def payer(X: Any, ledger: Ledger | None, random_state: object) -> tuple[Ledger | None, object]:
