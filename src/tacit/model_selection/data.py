@@ -122,13 +122,10 @@ def places(slots: int) -> NDArray[np.intp]:
 
 def checked_estimator(estimator: Any, budget_here: str) -> Any:
     """Return an estimator of tacit's that learns a target, or refuse."""
-    if (
-        not _is_own(type(estimator))
-        or not hasattr(estimator, "predict")
-        or type(estimator).__name__ == "InteractiveKernelPredictor"
-    ):
+    kind = type(estimator)
+    if not _is_own(kind) or not hasattr(estimator, "predict") or kind.__name__ == "InteractiveKernelPredictor":
         raise InvalidParameter(
-            f"estimator must be a classifier or regression of tacit, got {type(estimator).__name__}: what others do "
+            f"estimator must be a classifier or regression of tacit, got {kind.__name__}: what others do "
             "with records, this cannot promise. Rows that need an encoder come as Records(table, schema)."
         )
     if not (is_classifier(estimator) or is_regressor(estimator)):
