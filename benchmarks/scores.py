@@ -79,10 +79,8 @@ def exact(held: Any, rows: Any, report: Any) -> dict[str, float]:
         return {"r2": found, "rmse": float(np.sqrt(np.mean(off**2))) / span, "mae": float(np.mean(np.abs(off))) / span}
     positive, chance = targets == held.model.classes_[1], answers[:, 1]
     owned = np.ones(len(rows)) if weights is None else weights
-    odds = np.log(chance) - np.log1p(-chance)
-    bins = np.searchsorted(report.calibration.edges, odds)
-    size = np.maximum(np.bincount(bins, owned), 1e-9)
-    excess = np.bincount(bins, owned * (chance - positive))
+    shares = report.calibration.shares(chance) * owned[:, None]
+    excess, size = shares.T @ (chance - positive), np.maximum(shares.sum(axis=0), 1e-9)
     return {
         "auc": metrics.roc_auc_score(positive, chance, sample_weight=weights),
         "average_precision": metrics.average_precision_score(positive, chance, sample_weight=weights),

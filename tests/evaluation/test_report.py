@@ -1,6 +1,7 @@
 """Reports: figures beside scikit-learn's, error bars that cover, curves that are curves, one charge for all."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,70 @@ def test_error_bars_cover_what_they_promise() -> None:
     assert 0.91 * releases * len(EXACT) <= total <= 0.985 * releases * len(EXACT), inside
     for name, count in inside.items():
         assert count_fits(count, releases, 0.95), name
+
+
+@pytest.mark.parametrize("kind", ["few scores", "half of them one", "tails"])
+def test_error_bars_cover_where_many_share_a_score_and_where_tails_are_heavy(kind: str) -> None:
+    """Ranges of noise cover the exact AUC, log-loss and calibration error over the groups all the same."""
+    generator = np.random.default_rng(5)
+    odds = {
+        "few scores": np.linspace(-3, 2, 9)[generator.integers(0, 9, SIZE)],
+        "half of them one": np.where(generator.random(SIZE) < 0.5, -1.7, 1.5 * generator.normal(size=SIZE) - 1),
+        "tails": generator.standard_t(2, SIZE) - 1,
+    }[kind]
+    chances = 1 / (1 + np.exp(-odds))
+    labels = (generator.random(SIZE) < chances).astype(int)
+    model, inside = _Says(chances), dict.fromkeys(("auc", "log_loss", "calibration_error"), 0)
+    for seed in range(30):
+        report = evaluation.report(model, X, labels, epsilon=1.0, random_state=seed)
+        shares = report.calibration.shares(chances)
+        assert np.allclose(shares.sum(axis=1), 1)
+        excess = shares.T @ (chances - labels)
+        exact = {
+            "auc": metrics.roc_auc_score(labels, chances),
+            "log_loss": metrics.log_loss(labels, chances),
+            "calibration_error": np.sqrt(np.sum(excess**2 / np.maximum(shares.sum(axis=0), 1e-9)) / SIZE),
+        }
+        for name, value in exact.items():
+            low, high = getattr(report, name).noise
+            inside[name] += low <= value <= high
+    for name, count in inside.items():
+        assert count_fits(count, 30, 0.95), (name, count)
+
+
+class _Says:
+    """A model that says what it was told to."""
+
+    classes_ = (0, 1)
+
+    def __init__(self, chances: Any) -> None:
+        self.chances = chances
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return the given probabilities."""
+        return np.column_stack([1 - self.chances, self.chances])
+
+
+@pytest.mark.parametrize("tail", ["student", "contaminated"])
+def test_error_bars_of_a_regression_cover_heavy_tails(tail: str) -> None:
+    """However far errors reach within the declared range, ranges of noise cover the exact R2, RMSE and MAE."""
+    generator = np.random.default_rng(6)
+    said = 0.1 * generator.normal(size=SIZE)
+    error = 0.04 * generator.standard_t(2, SIZE)
+    if tail == "contaminated":
+        error = np.where(generator.random(SIZE) < 0.03, 0.6, 0.05) * generator.normal(size=SIZE)
+    targets = np.clip(said + error, -1, 1)
+    off = targets - said
+    exact = {"rmse": np.sqrt(np.mean(off**2)), "mae": np.mean(np.abs(off)), "r2": metrics.r2_score(targets, said)}
+    model: Any = SimpleNamespace(predict=lambda rows: said)
+    inside = dict.fromkeys(exact, 0)
+    for seed in range(30):
+        report = evaluation.report(model, X, targets, epsilon=1.0, target_range=(-1.0, 1.0), random_state=seed)
+        for name, value in exact.items():
+            low, high = getattr(report, name).noise
+            inside[name] += low <= value <= high
+    for name, count in inside.items():
+        assert count_fits(count, 30, 0.95), (name, count)
 
 
 def test_the_twin_with_a_quarter_of_the_error_bars_does_not_cover() -> None:

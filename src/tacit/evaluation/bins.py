@@ -34,6 +34,15 @@ _FARTHEST = 2.5
 _WIDE = 2.6
 """How far edges for errors and targets reach, in distances between their quarters (1.35 deviations of a normal law)."""
 
+_BELOW = 1e-3
+"""How far below its leaf a bin of one score begins, in leaves: a bin holds its upper edge, a leaf its start."""
+
+_STRIDE, _STRIDES = 1.6, 12
+"""By how much each bin is longer than the one before it, where errors are rare, and how many such bins there may be."""
+
+_SHARED, _SHARED_NOISE = 0.6, 3.0
+"""A score is one that many records share if it holds this part of what a bin does, and stands so far out of noise."""
+
 _LEAST = 0.35
 """The least weight of a class in the choice of bins."""
 
@@ -84,8 +93,12 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """How many knots there are at most: the edges, twice where they are fixed, and one beyond on either side."""
-        return (self.bins - 1 if self.chosen else len(self.given)) + 2 * len(self.fixed) + 2
+        """How many knots there are at most: the edges, twice where they are fixed, and one beyond on either side.
+
+        Of chosen edges half as many as there are bins may be scores that many share, with two cuts each; those of
+        numbers reach farther.
+        """
+        return (3 * self.bins + 1 + 2 * _STRIDES if self.chosen else len(self.given)) + 2 * len(self.fixed) + 2
 
     @property
     def chosen(self) -> bool:
@@ -166,15 +179,18 @@ def codes_of(values: Floats) -> Codes:
     return np.asarray(np.clip(codes, 0, _LEAVES - 1), dtype=np.int64)
 
 
-def start_of(codes: Codes) -> Floats:
+def start_of(codes: Codes | Floats) -> Floats:
     """Return where leaves begin."""
     return np.asarray(np.sinh((codes - _LEAVES // 2) / _DECADES) / _FINEST)
 
 
 def chosen_knots(layout: Layout, trees: Floats, total: float, noise: float) -> tuple[Knots, ...]:
     """Return knots where the noisy trees' contents are cut into even parts, and at the fixed edges."""
-    found = [_even(layout, *_leaves(tree, total, noise)) for tree in trees]
-    return tuple(Knots.at(np.clip(edges, layout.low, layout.high), layout.fixed) for edges in found)
+    found = [_even(layout, *_leaves(tree, total, noise), noise) for tree in trees]
+    return tuple(
+        Knots.at(np.clip(edges, layout.low, layout.high), (*layout.fixed, *np.clip(cuts, layout.low, layout.high)))
+        for edges, cuts in found
+    )
 
 
 def _leaves(tree: Floats, total: float, noise: float) -> tuple[Codes, Floats]:
@@ -205,25 +221,39 @@ def on_simplex(rows: Floats, totals: Floats) -> Floats:
     return np.asarray(np.maximum(rows - excess[np.arange(len(rows)), np.maximum(last, 0)][:, None], 0.0))
 
 
-def _even(layout: Layout, leaves: Codes, mass: Floats) -> Floats:
-    """Return the inner edges: even parts of both classes, or even steps around the middle of errors and targets."""
+def _even(layout: Layout, leaves: Codes, mass: Floats, noise: float) -> tuple[Floats, Floats]:
+    """Return the inner edges: even parts of both classes, or even steps around the middle of errors and targets.
+
+    Where many records share a score there are two cuts, so that it is a bin of its own and blurs no other.
+    """
     if layout.kind == "numbers":
         below = np.cumsum(mass) / np.sum(mass)
         found = np.searchsorted(below, [0.25, 0.5, 0.75])
         low, middle, high = start_of(leaves[np.minimum(found, len(leaves) - 1)])
         reach = _WIDE * max(float(high - low), 1e-4)
-        return np.linspace(middle - reach, middle + reach, layout.bins - 1)
+        return outward(float(middle), reach, layout.bins), np.zeros(0)
+    clear = mass > _SHARED_NOISE * noise
     mass = _for_both(layout, start_of(leaves), mass)
     below = np.cumsum(mass) / np.sum(mass)
+    shared = clear & (mass > _SHARED * np.sum(mass) / layout.bins)
+    shared &= np.argsort(np.argsort(-np.where(shared, mass, 0.0))) < layout.bins // 2
     levels = np.arange(1, layout.bins) / layout.bins
-    places = leaves[np.minimum(np.searchsorted(below, levels), len(leaves) - 1)]
-    edges = start_of(places + 1)
-    # A leaf that takes several parts is a bin by itself: scores that many records share.
-    again = np.append(places[1:] == places[:-1], False)
-    edges = np.where(again, start_of(places), edges)
-    # What noise shows far away would stretch an outer bin over nothing.
-    low, middle, high = np.quantile(edges, [0.25, 0.5, 0.75])
-    return np.clip(edges, middle - _FARTHEST * (high - low), middle + _FARTHEST * (high - low))
+    places = np.minimum(np.searchsorted(below, levels), len(leaves) - 1)
+    edges = start_of(leaves[places[~shared[places]]] + 1)
+    if len(edges) > 2:
+        # What noise shows far away would stretch an outer bin over nothing.
+        low, middle, high = np.quantile(edges, [0.25, 0.5, 0.75])
+        edges = np.clip(edges, middle - _FARTHEST * (high - low), middle + _FARTHEST * (high - low))
+    cuts = np.concatenate([start_of(leaves[shared].astype(np.float64) - _BELOW), start_of(leaves[shared] + 1)])
+    return np.concatenate([edges, cuts]), cuts
+
+
+def outward(middle: float, reach: float, bins: int) -> Floats:
+    """Return even steps around the middle, then ever longer ones to the ends of what errors and targets can be."""
+    steps = reach * _STRIDE ** np.arange(1, _STRIDES + 1)
+    inner = np.linspace(middle - reach, middle + reach, bins - 1)
+    every = np.concatenate([middle - steps, inner, middle + steps])
+    return np.concatenate([[-2.0], every[(every > -2.0) & (every < 2.0)], [2.0]])
 
 
 def _for_both(layout: Layout, scores: Floats, mass: Floats) -> Floats:

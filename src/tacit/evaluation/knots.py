@@ -14,6 +14,9 @@ PARTS = 8
 """Into how many parts a bin is cut to say what lies where in it."""
 
 _SHARES = (np.arange(PARTS) + 0.5) / PARTS
+_NARROW = 2e-3
+"""Bins between two cuts are scores that many share if they are no wider than this part of the score."""
+
 _OUTER = 8
 """Beyond the outer edges positions fade within this part of the distance between them."""
 
@@ -84,6 +87,15 @@ class Knots:
         return self.places(_SHARES).ravel()
 
     @cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """For every part of a bin the lowest part that has the same score: its bin's where many share a score."""
+        parts = np.arange(len(self.spans) * PARTS)
+        shared = self.cut[:-1] & self.cut[1:]
+        shared &= np.diff(self.edges) <= _NARROW * np.maximum(np.abs(self.edges[1:]), _NARROW)
+        whole = np.repeat(np.concatenate([[False], shared, [False]]), PARTS)
+        return np.where(whole, parts // PARTS * PARTS, parts)
+
+    @cached_property
     def filling(self) -> Floats:
         """The matrix that turns what lies at the knots into what lies in the parts of all bins.
 
@@ -97,6 +109,15 @@ class Knots:
             parts[rows, low] = span * (1 - _SHARES) / PARTS
             parts[rows, high] = span * _SHARES / PARTS
         return np.asarray(np.linalg.solve(shares.T, parts.T).T)
+
+    @cached_property
+    def gathering(self) -> Floats:
+        """The matrix that turns what lies in the parts of all bins into what lies at the knots: `filling` undone."""
+        hats = np.zeros((self.count, len(self.spans) * PARTS))
+        for bin_, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            hats[low, bin_ * PARTS : (bin_ + 1) * PARTS] = 1 - _SHARES
+            hats[high, bin_ * PARTS : (bin_ + 1) * PARTS] = _SHARES
+        return np.asarray(np.linalg.solve(hats @ self.filling, hats))
 
     @cached_property
     def smearing(self) -> Floats:

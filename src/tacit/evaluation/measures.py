@@ -6,6 +6,7 @@ All work along the last axis, so that many tables are measured at once.
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from tacit.numerics.arrays import Floats
@@ -24,13 +25,17 @@ def auc(floor: float) -> Measure:
     return measure
 
 
-def average_precision(floor: float) -> Measure:
-    """Return the mean precision over recall."""
+def average_precision(floor: float, ends: NDArray[np.intp]) -> Measure:
+    """Return the mean precision over recall; `ends` says down to which part scores are the same."""
+    shared = ends != np.arange(len(ends))
+    shared |= np.isin(np.arange(len(ends)), ends[shared])
 
     def measure(masses: Floats) -> Floats:
         positive, negative, ones, _ = _classes(masses)
-        found = _from_above(positive) - positive / 2
-        named = found + _from_above(negative) - negative / 2
+        found, named = _from_above(positive), _from_above(positive + negative)
+        halves = np.where(shared, 0.0, 0.5)
+        found = found[..., ends] - halves * positive
+        named = named[..., ends] - halves * (positive + negative)
         return np.asarray(
             np.sum(positive * np.clip(found / np.maximum(named, 1.0), 0.0, 1.0), axis=-1) / np.maximum(ones, floor)
         )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
@@ -12,8 +12,8 @@ from scipy.special import ndtri
 
 from tacit.checks import checked_confidence, finite_number
 from tacit.errors import InvalidParameter
-from tacit.evaluation.figure import Figure
-from tacit.evaluation.table import Measure, Table, figure_of
+from tacit.evaluation.figure import Figure, Range
+from tacit.evaluation.table import BLUR, Measure, Table
 from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
@@ -51,21 +51,29 @@ class RegressionReport:
     @cached_property
     def rmse(self) -> Figure:
         """The root of the mean squared error."""
-        square, noise, sampled = self._square
-        root = math.sqrt(max(square, 0.0))
-        slope = self._unit / (2 * max(root, 1e-9))
-        return figure_of(root * self._unit, noise * slope**2, sampled * slope**2, self.confidence, _SOME)
+        square = self._figure(self.errors, self.errors.places**2, 1.0, _SOME)
+        every = (square.value, *square.noise, *square.sampling, *square.interval)
+        found = [math.sqrt(each) * self._unit for each in every]
+        return Figure(found[0], (found[1], found[2]), (found[3], found[4]), (found[5], found[6]), self.confidence)
 
     @cached_property
     def r2(self) -> Figure:
         """The share of the targets' variance that the model explains; below 0 if it does worse than their mean."""
-        square, noise, sampled = self._square
-        spread, more, by_sampling = self._variance
+        losses = _mean(self.errors.places**2, self.errors.floor)
+        lost, had = self.errors.spread(losses), self.targets.spread(_variance(self.targets))
+        off = BLUR * self.errors.blurred(losses), BLUR * self.targets.blurred(_variance(self.targets))
+        square, whole = float(lost[0][0]), float(had[0][0])
+        noise = float(lost[1][0] + off[0][0] ** 2), float(had[1][0] + off[1][0] ** 2)
+        sampled = float(lost[2][0]), float(had[2][0])
+        near = float(losses(self.errors.settled.masses)), float(_variance(self.targets)(self.targets.settled.masses))
+        ranges = [
+            _ratio(square, whole, *each, self.confidence)
+            for each in (noise, sampled, (noise[0] + sampled[0], noise[1] + sampled[1]))
+        ]
+        low, high = ranges[0]
         # Targets that are all alike, as far as noise lets see, have no variance to explain.
-        square, spread = max(square, 0.0), max(spread, 2 * math.sqrt(more), 1e-4)
-        slopes = 1 / spread, square / spread**2
-        both = [slopes[0] ** 2 * a + slopes[1] ** 2 * b for a, b in ((noise, more), (sampled, by_sampling))]
-        return figure_of(1 - square / spread, both[0], both[1], self.confidence, (-math.inf, 1.0))
+        value = 1 - max(near[0], 0.0) / max(near[1], 2 * math.sqrt(had[1][0]), 1e-4)
+        return Figure(min(max(value, low), high), ranges[0], ranges[1], ranges[2], self.confidence)
 
     @cached_property
     def median_absolute_error(self) -> Figure:
@@ -117,28 +125,12 @@ class RegressionReport:
         """What errors and targets are counted in: half of the target's range."""
         return (self.target_range[1] - self.target_range[0]) / 2
 
-    @cached_property
-    def _square(self) -> tuple[float, float, float]:
-        """The mean squared error in units, and its variances."""
-        value, noise, sampled = self.errors.spread(_mean(self.errors.places**2, self.errors.floor))
-        return float(value[0]), float(noise[0]), float(sampled[0])
-
-    @cached_property
-    def _variance(self) -> tuple[float, float, float]:
-        """The variance of the targets in units, and its variances."""
-        places, floor = self.targets.places, self.targets.floor
-
-        def measure(masses: Floats) -> Floats:
-            mean = _mean(places, floor)(masses)
-            return _mean(places**2, floor)(masses) - mean**2
-
-        value, noise, sampled = self.targets.spread(measure)
-        return float(value[0]), float(noise[0]), float(sampled[0])
-
-    def _figure(self, table: Table, losses: Floats, unit: float, limits: tuple[float, float]) -> Figure:
-        value, noise, sampled = table.spread(_mean(losses, table.floor))
-        found = float(value[0]) * unit, float(noise[0]) * unit**2, float(sampled[0]) * unit**2
-        return figure_of(*found, self.confidence, limits)
+    def _figure(self, table: Table, losses: Floats, unit: float, limits: Range) -> Figure:
+        """Return a mean: ranges from the whole table, as much is far out; the value in them from what is clear."""
+        mean = _mean(losses * unit, table.floor)
+        found = table.figures(mean, self.confidence, limits)[0]
+        value = float(mean(table.settled.masses))
+        return replace(found, value=min(max(value, found.noise[0]), found.noise[1]))
 
     def _crossing(self, numbers: Floats, share: float) -> Figure:
         """Return where the distribution of numbers reaches a share, with bounds by where it could."""
@@ -167,3 +159,27 @@ def _mean(losses: Floats, floor: float) -> Measure:
         return np.asarray(np.sum(held * losses, axis=-1) / np.maximum(np.sum(held, axis=-1), floor))
 
     return measure
+
+
+def _variance(table: Table) -> Measure:
+    """Return the variance of what is counted in a table."""
+    mean, square = _mean(table.places, table.floor), _mean(table.places**2, table.floor)
+
+    def measure(masses: Floats) -> Floats:
+        return np.asarray(square(masses) - mean(masses) ** 2)
+
+    return measure
+
+
+def _ratio(part: float, whole: float, of_part: float, of_whole: float, confidence: float) -> Range:
+    """Return where 1 less a ratio of non-negative numbers lies, of which noisy ones with these variances are known.
+
+    Fieller 1954: the ratios r for which part - r whole is within its own error bars. Where the whole may be nothing
+    there is no lower end.
+    """
+    reach = float(ndtri((1 + confidence) / 2)) ** 2
+    square, product, rest = whole**2 - reach * of_whole, part * whole, part**2 - reach * of_part
+    if square <= 0 or whole <= 0:
+        return -math.inf, 1.0
+    root = math.sqrt(max(product**2 - square * rest, 0.0))
+    return 1 - max((product + root) / square, 0.0), 1 - max((product - root) / square, 0.0)

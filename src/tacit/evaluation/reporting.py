@@ -13,7 +13,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
 from tacit.errors import InvalidParameter
-from tacit.evaluation.bins import LARGEST, LEVELS, Layout
+from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
 from tacit.evaluation.reading import (
     SURE,
     HeldOut,
@@ -41,8 +41,8 @@ _USUAL, _NEAR = 3.0, 0.75
 Report = TwoClassReport | ClassesReport | RegressionReport
 Bins = Literal["auto"] | int | Sequence[float]
 
-_FEWEST, _MOST = 12, 64
-_GROWTH = 0.37
+_FEWEST, _MOST = 8, 64
+_GROWTH = 0.25
 """Bins grow with the cube root of records times epsilon: made-up scores have then as much of binning as of noise."""
 
 
@@ -148,7 +148,7 @@ def _of_numbers(
     )
     edges = tuple(each / ((high - low) / 2) for each in _edges(bins, False))
     if not edges and not _can_choose(budget, 2, held.count):
-        edges = _steps(_NEAR, _bins(bins, budget, held.count))
+        edges = tuple(outward(0.0, _NEAR, _bins(bins, budget, held.count)).tolist())
     layout = Layout(
         kind="numbers",
         classes=1,
@@ -216,7 +216,7 @@ def _given(bins: Bins, likely: bool, budget: Budget, count: int) -> tuple[float,
 def _can_choose(budget: Budget, trees: int, count: int) -> bool:
     """Whether what a tree shows stands out from its noise, by public facts."""
     if budget.is_pure:
-        noise = math.sqrt(2) * 2 * LEVELS * trees / (budget.epsilon * _LOOK)
+        noise = trees * math.sqrt(2) * 2 * LEVELS * trees / (budget.epsilon * _LOOK)
     else:
         noise = math.sqrt(2 * LEVELS * trees) / (gaussian_shift(budget) * math.sqrt(_LOOK))
     return _CLEAR * noise < count

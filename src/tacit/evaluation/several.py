@@ -73,7 +73,7 @@ class ClassesReport:
     @cached_property
     def average_precision(self) -> Figure:
         """The mean over classes of the average precision of each against the rest."""
-        return self._mean(lambda table: measures.average_precision(table.floor))
+        return self._mean(lambda table: measures.average_precision(table.floor, table.knots.ends))
 
     @cached_property
     def log_loss(self) -> Figure:

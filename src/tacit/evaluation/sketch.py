@@ -58,6 +58,7 @@ class Sketched:
     right: Floats | None
     count_noise: Floats
     right_noise: float
+    pure: bool
 
 
 @final
@@ -182,7 +183,7 @@ class Sketch(Mechanism[Marks, Sketched]):
         counts = tuple(part / weight for part, weight in zip(parts[:-1], weights, strict=True))
         right = parts[-1].reshape(-1, 2) / layout.mark_weight if layout.mark_weight else None
         marked = self.table_deviation / layout.mark_weight if layout.mark_weight else 0.0
-        return Sketched(knots, counts, right, self.table_deviation / weights, marked)
+        return Sketched(knots, counts, right, self.table_deviation / weights, marked, self.budget.is_pure)
 
 
 def _held_weights(value: Marks) -> Floats:

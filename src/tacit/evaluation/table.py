@@ -2,20 +2,31 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, final
 
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.evaluation.figure import Figure
+from tacit.evaluation.figure import Figure, Range
 from tacit.evaluation.knots import PARTS, Knots
 from tacit.evaluation.sketch import Sketched
+from tacit.noise import public_stream
 from tacit.numerics.arrays import Floats
 
-_BLUR = 0.35
+BLUR = 0.2
 """The part of what smearing within bins does to a figure that binning may do: found on made-up scores."""
+
+_REDRAWN = 500
+"""How often noise is drawn again, and once more with the other sign, to see what it does to a figure."""
+
+_CLEAR = 2.5
+"""How many standard deviations of its noise what lies at the farthest knots must be to be looked at."""
+
+_COINS = 11
+_USUAL = 0.95
+"""The confidence at which redrawn figures are looked at; they are too few to show rarer ones."""
 
 Masses = Floats
 Measure = Callable[[Masses], Floats]
@@ -33,17 +44,32 @@ class Table:
     noise: Floats
     knots: Knots
     size: int
+    pure: bool
 
     @classmethod
     def of(cls, sketched: Sketched, groups: Sequence[int], tree: int, size: int) -> Self:
         """Take some groups, whose knots are those of a tree, out of what was released."""
         counts = np.array([sketched.counts[group] for group in groups])
-        return cls(counts, sketched.count_noise[list(groups)], sketched.knots[tree], size)
+        return cls(counts, sketched.count_noise[list(groups)], sketched.knots[tree], size, sketched.pure)
 
     @cached_property
     def floor(self) -> float:
         """A number of records that is no more than noise."""
         return max(1.0, float(np.max(self.noise)) * math.sqrt(self.knots.count))
+
+    @cached_property
+    def settled(self) -> Self:
+        """The same table without what is far out and nothing but noise: less noise in what it says, but no error bars.
+
+        From either end inwards, what lies at the knots is added up until it stands out.
+        """
+        kept = np.ones(self.knots.count, dtype=np.bool_)
+        for way in (1, -1):
+            sums = np.cumsum(self.counts[0][::way])
+            clear = sums > _CLEAR * self.noise[0] * np.sqrt(np.arange(1, len(sums) + 1))
+            first = int(np.argmax(clear)) if np.any(clear) else len(sums) // 2
+            kept[::way][: max(first - 1, 0)] = False
+        return replace(self, counts=np.where(kept, self.counts, 0.0))
 
     @property
     def places(self) -> Floats:
@@ -73,7 +99,7 @@ class Table:
         up, down = (measure(self.filled(self.counts + sign * moved)) for sign in (1, -1))
         slope = (up - down).reshape(step.size, -1) / (2 * step[:, None])
         blurred = np.atleast_1d(measure(self.counts @ self.knots.smearing.T))
-        noise = (_BLUR * (value - blurred)) ** 2 + np.sum(
+        noise = (BLUR * (value - blurred)) ** 2 + np.sum(
             (slope * np.repeat(self.noise, self.knots.count)[:, None]) ** 2, axis=0
         )
         held = np.maximum(self.counts, 0.0).ravel()[:, None]
@@ -81,14 +107,57 @@ class Table:
         sampled = np.sum(held * slope**2, axis=0) - np.sum(held * slope, axis=0) ** 2 / total
         return value, noise, np.maximum(sampled, 0.0)
 
-    def figures(self, measure: Measure, confidence: float, limits: tuple[float, float]) -> list[Figure]:
-        """Return figures of the table with their error bars."""
-        value, noise, sampled = self.spread(measure)
-        rows = zip(value.tolist(), noise.tolist(), sampled.tolist(), strict=True)
-        return [figure_of(each, own, other, confidence, limits) for each, own, other in rows]
+    def blurred(self, measure: Measure) -> Floats:
+        """Return how far figures move if what lies at the knots is smeared once more."""
+        smeared = np.atleast_1d(measure(self.counts @ self.knots.smearing.T))
+        return np.abs(np.atleast_1d(measure(self.masses)) - smeared)
+
+    @cached_property
+    def redrawn(self) -> Floats:
+        """Noise of the law that was drawn, drawn again from public coins that are always the same: for each sign, rows
+        of what may lie at the knots beside what does.
+        """
+        level = public_stream(_COINS, _REDRAWN * self.counts.size) + 2.0**-54
+        laplace = np.sign(0.5 - level) * np.log1p(-np.abs(2 * level - 1)) / math.sqrt(2)
+        drawn = laplace if self.pure else ndtri(level)
+        moved = drawn.reshape(_REDRAWN, *self.counts.shape) * self.noise[:, None]
+        return np.concatenate([moved, -moved])
+
+    @cached_property
+    def redrawn_masses(self) -> Masses:
+        """What lies in the parts of all bins, were the noise drawn again on top of what was released."""
+        return self.filled(self.counts + self.redrawn)
+
+    def figures(self, measure: Measure, confidence: float, limits: Range, blur: float = BLUR) -> list[Figure]:
+        """Return figures of the table with their error bars: noise by drawing it again, sampling to first order."""
+        found, _, sampled = self.spread(measure)
+        again = measure(self.redrawn_masses).reshape(2 * _REDRAWN, -1)
+        blurred = blur * self.blurred(measure)
+        rows = zip(found.tolist(), again.T, blurred.tolist(), sampled.tolist(), strict=True)
+        return [around(each, own, off, other, confidence, limits) for each, own, off, other in rows]
 
 
-def figure_of(value: float, noise: float, sampling: float, confidence: float, limits: tuple[float, float]) -> Figure:
+def around(value: float, again: Floats, blur: float, sampling: float, confidence: float, limits: Range) -> Figure:
+    """Return a figure with the error bars that redrawn figures show, moved by the bias that they have.
+
+    What a figure of noisier counts is to that of noisy ones, that is to the exact one: it is as far off, on the other
+    side. `blur` is the standard deviation of what bins may do, `sampling` a variance.
+    """
+    usual, wanted = float(ndtri((1 + _USUAL) / 2)), float(ndtri((1 + confidence) / 2))
+    low, middle, high = np.quantile(again, [(1 - _USUAL) / 2, 0.5, (1 + _USUAL) / 2]).tolist()
+    center = 2 * value - middle
+    below, above = (wanted / usual * part for part in (high - middle, middle - low))
+
+    def reached(*deviations: float) -> tuple[float, float]:
+        return center - math.hypot(below, *deviations), center + math.hypot(above, *deviations)
+
+    spread = wanted * math.sqrt(sampling)
+    ranges = reached(wanted * blur), (center - spread, center + spread), reached(wanted * blur, spread)
+    cut = [(max(limits[0], min(a, limits[1])), min(limits[1], max(b, limits[0]))) for a, b in ranges]
+    return Figure(min(limits[1], max(limits[0], center)), cut[0], cut[1], cut[2], confidence)
+
+
+def figure_of(value: float, noise: float, sampling: float, confidence: float, limits: Range) -> Figure:
     """Return a figure with error bars of normal laws with these variances, cut to what it can be."""
     reach = float(ndtri((1 + confidence) / 2))
 

@@ -3,27 +3,31 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
 from tacit.checks import checked_share, finite_number, positive_number
 from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
-from tacit.evaluation.figure import Figure
-from tacit.evaluation.knots import PARTS
-from tacit.evaluation.table import Measure, Table, figure_of
+from tacit.evaluation.figure import Figure, Range
+from tacit.evaluation.knots import Knots
+from tacit.evaluation.reading import SURE
+from tacit.evaluation.table import BLUR, Measure, Table, figure_of
 from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
 _CLEAR = 2.0
 """How many times the noise in a whole class a group of bins holds at least, to be judged for calibration."""
+
+_TOP_BLUR, _GROUP_BLUR = 0.5, 0.35
+"""The part of what smearing does that bins may do to average precision, and to groups: found on made-up scores."""
 
 _SHARE = (0.0, 1.0)
 _LOSS = (0.0, math.inf)
@@ -42,14 +46,26 @@ class Curve:
 @final
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """For every group of bins: the mean probability, and the share of positives with its error bars.
+    """For every group of knots: the mean probability, and the share of positives with its error bars.
 
-    Groups lie between the `edges`, which are scores (log-odds); each holds clearly more than noise.
+    A record between two knots is shared by the groups of both, by how near to either it lies; `shares` says how. Each
+    group holds clearly more than noise.
     """
 
-    edges: Floats
     predicted: Floats
     observed: tuple[Figure, ...]
+    knots: Knots
+    first: NDArray[np.intp]
+
+    def shares(self, probabilities: ArrayLike) -> Floats:
+        """Return, for each of these probabilities, which part of it counts in which group: rows that add to 1."""
+        with np.errstate(divide="ignore"):
+            scores = np.clip(logit(np.asarray(probabilities, dtype=np.float64)), -SURE, SURE)
+        bins, share = self.knots.placed(scores)
+        rows, parts = np.arange(len(scores)), np.zeros((len(scores), self.knots.count))
+        parts[rows, self.knots.lower[bins]] = 1 - share
+        parts[rows, self.knots.upper[bins]] += share
+        return np.asarray(np.add.reduceat(parts, self.first, axis=1))
 
 
 @final
@@ -80,7 +96,7 @@ class TwoClassReport:
     @cached_property
     def average_precision(self) -> Figure:
         """The mean precision over recall."""
-        return self._figure(measures.average_precision(self.table.floor))
+        return self._figure(measures.average_precision(self.table.floor, self.table.knots.ends), blur=_TOP_BLUR)
 
     @cached_property
     def log_loss(self) -> Figure:
@@ -163,29 +179,34 @@ class TwoClassReport:
     def calibration(self) -> Calibration:
         """How often what is given some probability is positive."""
         self._require_probabilities("calibration")
-        held, first = np.maximum(self._shown.sum(axis=0), 1e-9), self._groups
-        predicted = _grouped(first, held * expit(self.table.places)) / _grouped(first, held)
-        observed = self.table.figures(partial(_observed, first, self.table.floor), self.confidence, _SHARE)
-        return Calibration(self.table.knots.edges[first[1:] - 1], predicted, tuple(observed))
+        expected, _, held = self._gathered(self._shown)
+        observed = self.table.figures(self._observed, self.confidence, _SHARE)
+        predicted = expected / np.maximum(held, 1e-9)
+        return Calibration(predicted, tuple(observed), self.table.knots, self._groups)
 
     @cached_property
     def calibration_error(self) -> Figure:
         """The root mean squared difference of probability and frequency in groups, without noise's share."""
         self._require_probabilities("calibration")
-        held = np.maximum(_grouped(self._groups, self._shown.sum(axis=0)), self.table.floor)
-        excess = partial(_excess, self._groups, expit(self.table.places))
-        value, noise, sampled = self.table.spread(excess)
-
-        def rooted(variance: Floats) -> tuple[float, float]:
-            center = float(np.sum((value**2 - noise) / held)) / self.table.size
-            spread = math.sqrt(float(np.sum((4 * value**2 + 2 * variance) * variance / held**2))) / self.table.size
-            return center, spread
-
-        center, spread = rooted(noise)
-        found = [figure_of(center, each**2, 0.0, self.confidence, _SHARE) for each in (spread, rooted(sampled)[1])]
-        both = figure_of(center, spread**2 + rooted(sampled)[1] ** 2, 0.0, self.confidence, _SHARE)
-        ranges = [(math.sqrt(each.noise[0]), math.sqrt(each.noise[1])) for each in (*found, both)]
-        return Figure(math.sqrt(max(center, 0.0)), ranges[0], ranges[1], ranges[2], self.confidence)
+        held = np.maximum(self._gathered(self._shown)[2], self.table.floor)
+        value, _, sampled = self.table.spread(self._excess)
+        drawn = self._excess(self.table.redrawn_masses) - value
+        spread = np.maximum(np.std(drawn, axis=0), 1e-12)
+        drawn = drawn * np.hypot(1.0, _GROUP_BLUR * self.table.blurred(self._excess) / spread)
+        lucky = drawn * np.sqrt(sampled) / np.maximum(np.std(drawn, axis=0), 1e-12)
+        scale = np.sqrt(held * self.table.size)
+        tail = (1 - self.confidence) / 2
+        levels = (tail, 0.5, 1 - tail)
+        noise, sampling, both = (
+            _length(value / scale, each / scale, levels) for each in (drawn, lucky, drawn + lucky[::-1])
+        )
+        return Figure(
+            noise[1],
+            (noise[0], noise[2]),
+            (min(noise[1], sampling[0]), max(noise[1], sampling[2])),
+            (both[0], both[2]),
+            self.confidence,
+        )
 
     def figures(self) -> dict[str, Figure]:
         """Return all figures by name, as scikit-learn's metrics are called."""
@@ -210,8 +231,8 @@ class TwoClassReport:
     def _title(self) -> str:
         return f"{self.classes[1]} against {self.classes[0]}, {self.table.size:,} held out"
 
-    def _figure(self, measure: Measure, limits: tuple[float, float] = _SHARE) -> Figure:
-        return self.table.figures(measure, self.confidence, limits)[0]
+    def _figure(self, measure: Measure, limits: Range = _SHARE, blur: float = BLUR) -> Figure:
+        return self.table.figures(measure, self.confidence, limits, blur)[0]
 
     def _require_probabilities(self, what: str) -> None:
         if not self.has_probabilities:
@@ -233,8 +254,8 @@ class TwoClassReport:
 
     @cached_property
     def _groups(self) -> NDArray[np.intp]:
-        """The first bin of every group of bins that holds clearly more than noise, and no small part of all."""
-        held = _by_bin(self._shown.sum(axis=0))
+        """The first bin of every group of knots that holds clearly more than noise, and no small part of all."""
+        held = np.maximum(self.table.counts.sum(axis=0), 0.0)
         least = max(_CLEAR * self.table.floor, float(held.sum()) / (2 * len(held)))
         first, sum_ = [0], 0.0
         for place, mass in enumerate(held.tolist()):
@@ -243,6 +264,24 @@ class TwoClassReport:
                 sum_ = 0.0
             sum_ += mass
         return np.array(first)
+
+    def _gathered(self, masses: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return for every group how many positives are expected and found, and how many records it holds."""
+        gathering = self.table.knots.gathering
+        pooled = masses.sum(axis=-2)
+
+        def grouped(parts: Floats, weights: Floats | float = 1.0) -> Floats:
+            return np.asarray(np.add.reduceat(parts @ (gathering * weights).T, self._groups, axis=-1))
+
+        return grouped(pooled, expit(self.table.places)), grouped(masses[..., 0, :]), grouped(pooled)
+
+    def _excess(self, masses: Floats) -> Floats:
+        expected, found, _ = self._gathered(masses)
+        return expected - found
+
+    def _observed(self, masses: Floats) -> Floats:
+        _, found, held = self._gathered(masses)
+        return np.asarray(found / np.maximum(held, self.table.floor))
 
     @cached_property
     def _from_above(self) -> tuple[Floats, Floats]:
@@ -266,18 +305,15 @@ def _rate(sums: Floats) -> Floats:
     return sums / sums[-1] if sums[-1] > 0 else np.linspace(0.0, 1.0, len(sums))
 
 
-def _by_bin(masses: Floats) -> Floats:
-    return np.asarray(np.sum(masses.reshape(*masses.shape[:-1], -1, PARTS), axis=-1))
+def _length(vector: Floats, noise: Floats, levels: tuple[float, ...]) -> list[float]:
+    """Return how long an exact vector may be, of which a noisy one is known: where its length is at such a level.
 
-
-def _grouped(first: NDArray[np.intp], masses: Floats) -> Floats:
-    return np.asarray(np.add.reduceat(_by_bin(masses), first, axis=-1))
-
-
-def _observed(first: NDArray[np.intp], floor: float, masses: Floats) -> Floats:
-    binned = _grouped(first, masses)
-    return np.asarray(binned[..., 0, :] / np.maximum(binned.sum(axis=-2), floor))
-
-
-def _excess(first: NDArray[np.intp], chance: Floats, masses: Floats) -> Floats:
-    return _grouped(first, masses.sum(axis=-2) * chance - masses[..., 0, :])
+    The longer the exact one, the longer the noisy one; so each level is met once. The direction is taken as it is.
+    """
+    length = float(np.linalg.norm(vector))
+    way = vector / max(length, 1e-12)
+    reach = length + 4 * float(np.sqrt(np.mean(np.sum(noise**2, axis=1))))
+    lengths = np.linspace(0.0, min(1.0, reach), 200)
+    along, square = noise @ way, np.sum(noise**2, axis=1)
+    longer = np.mean(lengths[:, None] ** 2 + 2 * lengths[:, None] * along + square >= length**2, axis=1)
+    return [float(np.interp(level, np.maximum.accumulate(longer), lengths)) for level in levels]
