@@ -1,13 +1,15 @@
 """Progress of long fits: what is told, to whom, and that it is public."""
 
 import io
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tacit
-from tacit import PrivateLogisticRegression
+from tacit import Budget, Ledger, PrivateLogisticRegression
 from tacit.errors import InvalidParameter
 
 X = np.random.default_rng(0).normal(size=(80, 3))
@@ -60,3 +62,30 @@ def test_a_report_that_raises_leaves_the_model_as_it_was() -> None:
     assert not hasattr(model, "coef_")
     with pytest.raises(InvalidParameter, match="function"), tacit.progress("loud"):  # type: ignore[arg-type]
         pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_a_report_that_forks_gets_one_answer_for_one_charge(tmp_path: Path) -> None:
+    """Each fork would draw the noise of all further steps anew: only the process that was charged has an answer."""
+    ledger = Ledger.create(tmp_path / "l.db", name="l", budget=Budget(10, 1e-3))
+    first, forked = os.getpid(), []
+
+    def fork(done: int, total: int) -> None:
+        if done == 1 and os.getpid() == first:
+            forked.append(os.fork())
+
+    answered = 0
+    try:
+        with tacit.progress(fork):
+            model = _model()
+            model.ledger = ledger
+            model.fit(X, Y)
+        answered = 1
+    except InvalidParameter as refusal:
+        answered = 2 if "one charge has one answer" in str(refusal) else 3
+    finally:
+        if os.getpid() != first:
+            os._exit(answered)
+    assert answered == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(forked[0], 0)[1]) == 2
+    assert len(ledger.entries()) == 1

@@ -13,6 +13,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.noise import source_for
 from tacit.notebook import card
+from tacit.numerics.process import this_process
 
 Value = TypeVar("Value")
 _MANY = 100
@@ -87,6 +88,7 @@ def release(
 
     A value is refused for its shape alone, before anything is charged: every number is answered about, and what is
     no number counts as 0, since a refusal would tell about records. A refused charge raises and draws nothing.
+    One charge has one answer: a fork made while noise is drawn (by a report of progress, a signal's handler) gets none.
     A `random_state` makes a rehearsal: repeatable, not private, never charged. `public` names what the caller
     assumed public, in place of the mechanism's own list. `unit` says what `value` was made for: the mechanism's
     sensitivity is to the replacement of one record, or of one person with all their records; a ledger that promises for
@@ -101,7 +103,7 @@ def release(
         ledger.require(whom)
     source = source_for(random_state)
     checked = mechanism.check(value)
-    entry = None
+    entry, charged_in = None, this_process()
     if ledger is not None and source.private:
         entry = ledger.spend(mechanism.event, label=label, at=mechanism.budget, unit=whom)
     try:
@@ -110,6 +112,10 @@ def release(
         # An interrupt too: whoever sees it knows what was paid for nothing.
         failure.add_note(_paid(entry, label, mechanism.budget))
         raise
+    if source.private and this_process() != charged_in:
+        raise InvalidParameter(
+            "this process was forked from one that is answering: one charge has one answer, which is that one's."
+        )
     return Release(answer, mechanism.budget, mechanism.event, public or mechanism.public, source.private, entry, whom)
 
 
