@@ -68,6 +68,20 @@ def test_a_filled_in_draft_is_a_schema(clinic):
     }
 
 
+def test_what_does_not_fit_is_told_for_a_charge(clinic):
+    """A flag whose words stand differently in the file is noticed, for epsilon and for nothing else."""
+    (clinic.folder / "s.toml").write_text(SCHEMA.replace('"yes"', '"Yes"'), "utf-8")
+    asked = ("schema", "check", "s.toml", "--data", "patients.csv")
+    assert clinic.run(*asked, "--ledger", clinic.address).code == 2
+    assert clinic.run(*asked[:3], "--epsilon", "0.5").code == 2
+    assert clinic.ledger.spent == tacit.Budget(0)
+    told = clinic.run(*asked, "--epsilon", "0.5", "--ledger", clinic.address, "--json").plain
+    assert told["mismatches"]["smoker"][1] > 0.3 > told["mismatches"]["age"][1]
+    said = clinic.run(*asked, "--epsilon", "0.5", "--ledger", clinic.address)
+    assert "of the values of 'smoker' lie beyond" in said.out
+    assert clinic.ledger.spent == tacit.Budget(1)
+
+
 def test_train_tells_the_same_as_the_library(trained):
     """Model, card, report and ledger agree; keys of the JSON are stable."""
     model = tacit.load("m.tacit")
