@@ -2,11 +2,17 @@
 
 import re
 import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import tacit
 from tacit import Budget, Ledger, Records, Schema
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -56,3 +62,16 @@ def test_a_demo_that_cannot_be_written_is_refused_before_anything(clinic):
     assert clinic.run("demo", "--output", "taken").code == 2
     assert clinic.run("demo", "--output", "free", "--epsilon", "-1").code == 2
     assert not (clinic.folder / "free").exists()
+
+
+def test_the_demo_needs_nothing_but_what_make_demo_installs(tmp_path):
+    """It runs where every package of the other extras, and of development, is missing."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = " ".join([*declared["dependencies"], *declared["optional-dependencies"]["cli"]])
+    others = ["ibis", "sqlglot", "pandas", "polars", "pyspark", "psycopg", "fastapi", "opendp", "IPython"]
+    assert [name for name in ("duckdb", "pyarrow", "jinja2", "matplotlib") if name not in wanted] == []
+    without = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\nsys.argv = ['tacit', 'demo']\n"
+    code = f"{without}from tacit.cli import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo" / "report.html").exists()

@@ -70,7 +70,12 @@ def check(
         n = None if records is None else records.n
         if n is not None:
             lines.append(f"the table has these columns; n = {n:,}")
-        plain: dict[str, Any] = {"columns": columns, "target": declared.target, "classes": list(declared.classes), "n": n}
+        plain: dict[str, Any] = {
+            "columns": columns,
+            "target": declared.target,
+            "classes": list(declared.classes),
+            "n": n,
+        }
         if records is not None and epsilon is not None:
             found = _mismatches(records, epsilon, paying)
             lines += ["", str(found), *found.words]
