@@ -231,6 +231,17 @@ def test_an_interrupt_after_the_charge_says_so_in_every_command(trained, monkeyp
     assert trained.ledger.spent == Budget(0.5) + Budget(0.2)
 
 
+@pytest.mark.parametrize(("part", "place", "charged"), [
+    ("all", "tacit.erm.perturbations.perturbation.solve", True), ("train", "tacit.erm.fitting.release", False),
+])  # fmt: skip
+def test_a_failure_that_nobody_expected_says_whether_anything_was_charged(clinic, monkeypatch, part, place, charged):
+    """After the charge it is said; before it, though the parts of a split were named in the ledger, nothing is."""
+    monkeypatch.setattr(place, _raising(RuntimeError(SECRET)))
+    ended = clinic.train("--ledger", clinic.address, "--part", part)
+    assert (ended.code, "was charged" in ended.err) == (5, charged)
+    assert bool(clinic.ledger.spent) == charged
+
+
 def test_scores_that_were_paid_for_are_told_though_no_report_can_be_written(trained, monkeypatch):
     """The report's place is gone after the charge: the scores stand on stdout, and the report is kept elsewhere."""
     write = evaluating.write_whole

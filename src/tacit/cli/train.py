@@ -157,13 +157,16 @@ def _answers(about: Path | None) -> dict[str, str]:
 
 @contextmanager
 def telling(ledger: Ledger | None, out: Answering) -> Iterator[None]:
-    """Say, when a fit is interrupted, whether anything was charged before."""
-    head = None if ledger is None else ledger.head
+    """Say, when something is interrupted or fails, whether anything was charged before."""
+    before = 0 if ledger is None else len(ledger.entries())
     try:
         yield
-    except KeyboardInterrupt:
-        charged = ledger is not None and ledger.head != head
-        out.warn("The ledger was charged: noise may have been drawn." if charged else "Nothing was charged.")
+    except BaseException as failure:
+        # Naming the parts of a split is an entry, too, and no charge.
+        new = [] if ledger is None else ledger.entries()[before:]
+        charged = any(entry.partition is None for entry in new)
+        if charged or isinstance(failure, KeyboardInterrupt):
+            out.warn("The ledger was charged: noise may have been drawn." if charged else "Nothing was charged.")
         raise
 
 
