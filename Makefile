@@ -41,9 +41,12 @@ stats: .venv/installed ## the statistical tests with ten times the sample
 bench: .venv/installed ## speed and accuracy side by side with peers (about an hour)
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed_delta.py
 	$(BIN)/python benchmarks/speed_peers.py
 	$(BIN)/python benchmarks/default_ridge.py
 	$(BIN)/python benchmarks/default_margin.py
+	$(BIN)/python benchmarks/default_scores.py
+	$(BIN)/python benchmarks/three_scores.py
 	$(BIN)/python benchmarks/softmax_clipping.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/regression.py

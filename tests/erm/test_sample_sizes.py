@@ -16,7 +16,7 @@ from tacit.budget import Budget
 from tacit.erm import Hinge, HuberHinge, Logistic, Objective, Rows, Softmax, Squared
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
-from tacit.erm.sample_sizes import Plan, records_for_training_gap, records_for_true_gap, training_gap, true_gap
+from tacit.erm.sample_sizes import SampleSize, records_for_training_gap, records_for_true_gap, training_gap, true_gap
 from tacit.errors import InvalidParameter
 from tacit.releases import release
 
@@ -69,7 +69,7 @@ def test_training_records_are_enough_and_two_thirds_not(kind: Any, dimension: in
 NORM, GAP, FAILURE = 2.0, 0.4, 0.1
 
 
-def true_successes(kind: Any, budget: Budget, plan: Plan, count: int, wrong: float, runs: int) -> int:
+def true_successes(kind: Any, budget: Budget, plan: SampleSize, count: int, wrong: float, runs: int) -> int:
     """Count the runs whose expected loss is within the gap of the best multiple of the reference.
 
     Records are +e1, or -e1 with chance `wrong`: the expected loss is a sum of two terms, known exactly.

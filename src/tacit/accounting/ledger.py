@@ -17,7 +17,7 @@ from tacit.accounting.history import Entry, History, Partition
 from tacit.accounting.links import PartPath, digest
 from tacit.accounting.statement import Statement
 from tacit.accounting.store import ACCOUNT, INSERT_ENTRY, SELECT_ACCOUNT, SELECT_ENTRIES, UPDATE_ACCOUNT, Store
-from tacit.accounting.terms import check_text, read_terms, refuse_other, terms_of
+from tacit.accounting.terms import check_partition, check_text, read_terms, refuse_other, terms_of
 from tacit.accounting.unit import NEIGHBOURS, Unit, checked_unit
 from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
@@ -253,23 +253,7 @@ class Ledger:
 
         Asking again for the same partition returns the same accounts.
         """
-        check_text("name", name)
-        if fixed_by not in ("index", "key"):
-            raise InvalidParameter(
-                f"fixed_by must be 'index' or 'key', got {fixed_by!r}. Parallel composition holds only if a "
-                "replaced record stays in its part."
-            )
-        if fixed_by == "index" and self.unit == "person":
-            raise InvalidParameter(
-                f"fixed_by must be 'key' on account {self.name!r}, which promises for persons: parts by index cut "
-                'persons in two. Records(..., unit=...).split(by="key") keeps them whole.'
-            )
-        if not isinstance(parts, list | tuple) or not parts:
-            raise InvalidParameter(f"parts must be a list of names, got {type(parts).__name__} that is not one.")
-        for part in parts:
-            check_text("part", part)
-        if len(set(parts)) != len(parts):
-            raise InvalidParameter("parts must be different names, got one twice.")
+        check_partition(name, parts, fixed_by, self.unit)
         with self._writing() as (connection, history):
             known = history.partitions.get((self.path, name))
             if known is None:

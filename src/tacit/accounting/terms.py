@@ -50,6 +50,27 @@ def refuse_other(wanted: dict[str, Any], own: dict[str, Any]) -> None:
         )
 
 
+def check_partition(name: object, parts: object, fixed_by: object, unit: Unit) -> None:
+    """Refuse parts that a replaced record, or person, could leave, and names that are none."""
+    check_text("name", name)
+    if fixed_by not in ("index", "key"):
+        raise InvalidParameter(
+            f"fixed_by must be 'index' or 'key', got {fixed_by!r}. Parallel composition holds only if a "
+            "replaced record stays in its part."
+        )
+    if fixed_by == "index" and unit == "person":
+        raise InvalidParameter(
+            "fixed_by must be 'key' on an account that promises for persons: parts by index cut persons in two. "
+            'Records(..., unit=...).split(by="key") keeps them whole.'
+        )
+    if not isinstance(parts, list | tuple) or not parts:
+        raise InvalidParameter(f"parts must be a list of names, got {type(parts).__name__} that is not one.")
+    for part in parts:
+        check_text("part", part)
+    if len(set(parts)) != len(parts):
+        raise InvalidParameter("parts must be different names, got one twice.")
+
+
 def check_text(what: str, text: object) -> None:
     """Refuse a name or label that is not a short, printable text."""
     if not isinstance(text, str):

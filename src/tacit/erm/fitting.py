@@ -30,6 +30,7 @@ from tacit.estimators.encoded import rows_of
 from tacit.estimators.odd_terms import warn_of_noise, warn_of_norm
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
+from tacit.estimators.saving import FITTED, Field, Number, Numbers
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
@@ -52,6 +53,16 @@ class Fitted:
     release: Release[Floats]
 
 
+ONE_SCORE: dict[str, Field] = {
+    **FITTED,
+    "coef_": Numbers("features"),
+    "intercept_": Number(),
+    "coef_noise_": Numbers("features", unknown=True),
+    "intercept_noise_": Number(0.0, unknown=True),
+}
+"""What a linear model of one score keeps in a file."""
+
+
 class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     """What linear estimators share: records read as clipped rows, the release, scores, effects."""
 
@@ -67,6 +78,8 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     random_state: object
     curves: bool | int | Literal["auto"]
     interactions: Sequence[tuple[str, str]] | None
+    intercept_: Any
+    intercept_noise_: Any
 
     def _coding(self, records: Records) -> tuple[bool | int | tuple[int, float], Sequence[tuple[str, str]] | None]:
         """Return the curves that numbers of these records become, and the pairs of columns that interact."""
@@ -121,6 +134,14 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             assumed={"targets": assumed} | self._weights_assumed(rows),
         )
+
+    def _keep(self, fitted: Fitted, unit: float = 1.0, middle: float = 0.0) -> None:
+        """Set the attributes of a model of one score, in which targets were counted from a middle in some unit."""
+        self.coef_ = fitted.weights[0] * unit
+        self.intercept_ = float(fitted.intercepts[0] * unit + middle)
+        self.coef_noise_ = fitted.weight_noise[0] * unit
+        self.intercept_noise_ = float(fitted.intercept_noise[0] * unit)
+        self.alpha_, self.release_ = fitted.alpha, fitted.release
 
     def _weights_assumed(self, rows: Rows) -> dict[str, str]:
         """Say which public numbers weighed rows."""

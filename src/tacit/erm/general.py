@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.erm.fitting import LinearEstimator, signs
+from tacit.erm.fitting import ONE_SCORE, LinearEstimator, signs
 from tacit.erm.losses.check import check_loss
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
@@ -17,7 +17,7 @@ from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
-from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Optional, Saved, choice
+from tacit.estimators.saving import LABELS, Optional, Saved, choice
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
@@ -61,14 +61,7 @@ class PrivateERM(LinearEstimator):
     interactions: Sequence[tuple[str, str]] | None = None
 
     saved: ClassVar[Saved] = Saved(
-        {
-            **FITTED,
-            "classes_": Optional(LABELS),
-            "coef_": Numbers("features"),
-            "intercept_": Number(),
-            "coef_noise_": Numbers("features", unknown=True),
-            "intercept_noise_": Number(0.0, unknown=True),
-        },
+        {**ONE_SCORE, "classes_": Optional(LABELS)},
         {"loss": choice("a loss of your own, which is code", _LOSSES)},
     )
 
@@ -96,12 +89,7 @@ class PrivateERM(LinearEstimator):
         fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
         if is_margin:
             self.classes_ = classes
-        self.coef_ = fitted.weights[0]
-        self.intercept_ = float(fitted.intercepts[0])
-        self.coef_noise_ = fitted.weight_noise[0]
-        self.intercept_noise_ = float(fitted.intercept_noise[0])
-        self.alpha_ = fitted.alpha
-        self.release_ = fitted.release
+        self._keep(fitted)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score of every row."""

@@ -10,16 +10,15 @@ import numpy as np
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.checks import finite_number
-from tacit.erm.fitting import Fitted, LinearEstimator, split
+from tacit.erm.fitting import ONE_SCORE, Fitted, LinearEstimator, split
 from tacit.erm.losses.standard import HuberRegression, Squared
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation
 from tacit.erm.rows.rows import Rows
-from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import ExactR2
-from tacit.estimators.saving import FITTED, Number, Numbers, Saved
+from tacit.estimators.parameters import known_range
+from tacit.estimators.saving import Saved
 from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
@@ -73,15 +72,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     interactions: Sequence[tuple[str, str]] | None = None
     _wide: ClassVar[tuple[str, ...]] = ("auto", "objective", "statistics", "output")
 
-    saved: ClassVar[Saved] = Saved(
-        {
-            **FITTED,
-            "coef_": Numbers("features"),
-            "intercept_": Number(),
-            "coef_noise_": Numbers("features", unknown=True),
-            "intercept_noise_": Number(0.0, unknown=True),
-        }
-    )
+    saved: ClassVar[Saved] = Saved(ONE_SCORE)
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -92,18 +83,12 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         return cast("Self", learn(self, X, y, "regression", sample_weight, groups))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
-        low, high = _known_range(self.target_range)
+        low, high = known_range(self.target_range)
         budget, rows, values = self._read(X, y, numeric=True)
         rows = rows.weighed(weighing.shares(rows.length))
         middle, reach = low + (high - low) / 2, (high - low) / 2
         targets = by_part(lambda part: np.clip((part - middle) / reach, -1.0, 1.0), values)
-        fitted = self._fitted(rows, targets, budget)
-        self.coef_ = fitted.weights[0] * reach
-        self.intercept_ = float(fitted.intercepts[0] * reach + middle)
-        self.coef_noise_ = fitted.weight_noise[0] * reach
-        self.intercept_noise_ = float(fitted.intercept_noise[0] * reach)
-        self.alpha_ = fitted.alpha
-        self.release_ = fitted.release
+        self._keep(self._fitted(rows, targets, budget), reach, middle)
 
     def _fitted(self, rows: Rows, targets: Any, budget: Budget | None) -> Fitted:
         way = "objective" if self.perturbation == "auto" else self.perturbation
@@ -139,20 +124,6 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""
         return self._scores(X)
-
-
-def _known_range(declared: object) -> tuple[float, float]:
-    if declared is None:
-        raise InvalidParameter(
-            "target_range is missing: targets are clipped to (low, high), which must not be read off the data."
-        )
-    if not isinstance(declared, tuple | list) or len(declared) != 2:
-        raise InvalidParameter(f"target_range must be a pair (low, high), got {type(declared).__name__}.")
-    low, high = finite_number("low", declared[0]), finite_number("high", declared[1])
-    # A narrower range has no half that a record could be divided by.
-    if not 1e-290 <= high - low < math.inf:
-        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {declared!r}.")
-    return low, high
 
 
 def _unit(rows: Rows, budget: Budget) -> float:

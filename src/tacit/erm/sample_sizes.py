@@ -38,7 +38,7 @@ _MOST_RECORDS = 2**60
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class SampleSize:
     """How many records to collect, and the ridge to fit them with."""
 
     count: int
@@ -111,10 +111,10 @@ def records_for_true_gap(
     failure: float,
     norm: float = 1.0,
     loss: Loss | None = None,
-) -> Plan:
+) -> SampleSize:
     """Return the fewest records, at the ridge gap/reference_norm^2, that keep `true_gap` within `gap`.
 
-    Guarantee: this many records or more, fitted with the plan's ridge, make E loss(released) <= E loss(w0) + gap for
+    Guarantee: this many records or more, fitted with that ridge, make E loss(released) <= E loss(w0) + gap for
     every w0 with |w0| <= reference_norm, with probability at least 1 - failure.
     Assumes: as `true_gap`; rows of norm at most `norm`; the logistic loss unless another is given.
     Reference: sample_sizes.md, "Numbers of records".
@@ -127,7 +127,7 @@ def records_for_true_gap(
         bound = true_gap(mechanism, reference_norm=reference_norm, failure=failure)
         return mechanism.alpha == ridge and bound <= wanted
 
-    return Plan(_fewest(kind, enough), ridge)
+    return SampleSize(_fewest(kind, enough), ridge)
 
 
 def _disturbance(mechanism: Planned, failure: float) -> tuple[float, float]:

@@ -3,6 +3,8 @@
 import math
 from numbers import Real
 
+import numpy as np
+
 from tacit.budget import Budget
 from tacit.checks import finite_number
 from tacit.data.bounded import stated_norm
@@ -46,3 +48,18 @@ def refuse_ledger(ledger: object) -> None:
     """Refuse to fit without privacy under a ledger, whose promise covers everything released under it."""
     if ledger is not None:
         raise InvalidParameter("an infinite epsilon cannot be charged to a ledger. Leave the ledger out.")
+
+
+def known_range(declared: object) -> tuple[float, float]:
+    """Return the bounds that targets are clipped to; they must have been declared."""
+    if declared is None:
+        raise InvalidParameter(
+            "target_range is missing: targets are clipped to (low, high), which must not be read off the data."
+        )
+    if not isinstance(declared, tuple | list | np.ndarray) or len(declared) != 2:
+        raise InvalidParameter(f"target_range must be a pair (low, high), got {type(declared).__name__}.")
+    low, high = finite_number("low", declared[0]), finite_number("high", declared[1])
+    # A narrower range has no half that a record could be divided by.
+    if not 1e-290 <= high - low < math.inf:
+        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {declared!r}.")
+    return low, high

@@ -13,6 +13,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
 from tacit.errors import InvalidParameter
+from tacit.estimators.parameters import known_range
 from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
 from tacit.evaluation.reading import (
     SURE,
@@ -143,7 +144,7 @@ def _of_numbers(
     if kind == "U":
         raise InvalidParameter("the model predicts a number, and the targets are stored as texts. Nothing was charged.")
     held = held_out(X, y, ledger, random_state, classes=False)
-    low, high = _range(
+    low, high = known_range(
         target_range if target_range is not None else held.bounds or getattr(model, "target_range", None)
     )
     edges = tuple(each / ((high - low) / 2) for each in _edges(bins, False))
@@ -240,17 +241,3 @@ def _place(number: float, likely: bool) -> float:
     if not 0 < number < 1:
         return math.copysign(SURE, number - 0.5)
     return float(np.clip(math.log(number) - math.log1p(-number), -SURE, SURE))
-
-
-def _range(declared: Any) -> tuple[float, float]:
-    if declared is None:
-        raise InvalidParameter(
-            "target_range is missing: targets and predictions are clipped to (low, high), which must not be read off "
-            "the data."
-        )
-    if not isinstance(declared, tuple | list) or len(declared) != 2:
-        raise InvalidParameter(f"target_range must be a pair (low, high), got {type(declared).__name__}.")
-    low, high = finite_number("low", declared[0]), finite_number("high", declared[1])
-    if not 1e-290 <= high - low < math.inf:
-        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {declared!r}.")
-    return low, high

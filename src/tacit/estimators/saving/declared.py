@@ -91,12 +91,8 @@ class _Schema(Field):
 class _Declaration(Field):
     """The name of a column and its table."""
 
-    def write(self, value: Any, writing: Writing) -> object:
-        """Never asked for: `_Schema` writes its columns."""
-        raise NotImplementedError
-
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read a pair."""
+        """Read a list of the two, with plain values in the table."""
         if not isinstance(plain, list) or len(plain) != 2 or not isinstance(plain[1], dict):
             raise ModelFileError("should be the name of a column and its table")
         entry = {Text().read(key, reading): Plain().read(each, reading) for key, each in plain[1].items()}
@@ -108,7 +104,7 @@ class _Encoder(Field):
     """An encoder: its schema and its parameters."""
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Write the parameters."""
+        """Write its parameters, if its outputs can be named."""
         _check_names(value)
         return _ENCODER.write(value, writing)
 
@@ -158,14 +154,14 @@ class _Event(Field):
 
 @final
 class _Exact(Field):
-    """An exact fraction."""
+    """An exact fraction such as 7/10."""
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Write it as 7/10."""
+        """Write numerator and denominator as a text."""
         return str(value)
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read it."""
+        """Read such a text; nothing is rounded."""
         return exact(plain)
 
 
@@ -180,7 +176,7 @@ class _Answer(Field):
         return None
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Take the array."""
+        """Take the array back, if one was kept."""
         if plain is None:
             return None
         axes, place = _fields(plain, {"axes": Whole(1, 2), "array": Plain()}, reading)

@@ -24,9 +24,9 @@ _FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
 class Field(ABC):
     """One value in a model file."""
 
-    @abstractmethod
     def write(self, value: Any, writing: Writing) -> object:
-        """Return the value as plain JSON, its arrays put aside."""
+        """Return the value as plain JSON, its arrays put aside; as it is where JSON has it, numpy's scalars too."""
+        return value.item() if isinstance(value, np.generic) else value
 
     @abstractmethod
     def read(self, plain: Any, reading: Reading) -> Any:
@@ -72,14 +72,10 @@ class Optional(Field):
 @final
 @dataclass(frozen=True)
 class Truth(Field):
-    """True or False."""
-
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write it as JSON does."""
-        return bool(value)
+    """A truth value."""
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read nothing else."""
+        """Read true or false; a number is neither."""
         return _require(isinstance(plain, bool), "true or false", plain)
 
 
@@ -113,10 +109,6 @@ class Whole(Field):
     high: int = 10**9
     axis: str | None = None
 
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write it as JSON does."""
-        return int(value)
-
     def read(self, plain: Any, reading: Reading) -> Any:
         """Read a whole number within the bounds."""
         known = type(plain) is int and self.low <= plain <= self.high
@@ -129,14 +121,10 @@ class Whole(Field):
 @final
 @dataclass(frozen=True)
 class Text(Field):
-    """A text."""
-
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write it as JSON does."""
-        return str(value)
+    """A text, not too long, that UTF-8 can spell."""
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read a text of up to some length that has a spelling in UTF-8."""
+        """Read such a text."""
         known = isinstance(plain, str) and len(plain) <= _LONGEST_TEXT and _spelled(plain)
         return _require(known, "a text", plain)
 
@@ -147,10 +135,6 @@ class OneOf(Field):
     """One of some words."""
 
     words: tuple[str, ...]
-
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write the word."""
-        return str(value)
 
     def read(self, plain: Any, reading: Reading) -> Any:
         """Read a known word."""
@@ -203,7 +187,7 @@ class Numbers(Field):
         return writing.add(array)
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Take the array."""
+        """Take the array back; its numbers must be finite, and its axes as long as others of their names."""
         array = reading.take(plain, self.kind, len(self.axes))
         if not self._known(array):
             raise ModelFileError("holds numbers that are not finite")

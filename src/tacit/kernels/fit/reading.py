@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
-from tacit.checks import finite_number
 from tacit.data.labels import column
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic, Squared
@@ -23,7 +22,7 @@ from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import rows_of
-from tacit.estimators.parameters import known_norm
+from tacit.estimators.parameters import known_norm, known_range
 from tacit.estimators.tables import numeric_targets, validated
 from tacit.kernels.fit.minimise import minimise
 from tacit.kernels.fit.problem import (
@@ -111,16 +110,7 @@ def read_targets(labels: NDArray[Any], classes: ArrayLike | None, target_range: 
     if not regression:
         known, indices, assumed = known_classes(classes, labels, 2)
         return Targets(np.where(indices == 1, 1.0, -1.0), known, 0.0, 1.0, assumed)
-    if target_range is None:
-        raise InvalidParameter(
-            "target_range is missing: targets are clipped to (low, high), which must not be read off the data."
-        )
-    if not isinstance(target_range, tuple | list | np.ndarray) or len(target_range) != 2:
-        raise InvalidParameter(f"target_range must be a pair (low, high), got {target_range!r}.")
-    low, high = finite_number("low", target_range[0]), finite_number("high", target_range[1])
-    # A narrower range has no half that a record could be divided by.
-    if not 1e-290 <= high - low < math.inf:
-        raise InvalidParameter(f"target_range must be a pair (low, high) with low below high, got {target_range!r}.")
+    low, high = known_range(target_range)
     middle, scale = low + (high - low) / 2, (high - low) / 2
     values = np.clip((np.clip(numeric_targets(labels), low, high) - middle) / scale, -1.0, 1.0)
     return Targets(values, None, middle, scale, f"targets within ({low:g}, {high:g})")
