@@ -192,7 +192,22 @@ def test_what_is_no_card_is_refused(wrong, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "word", ["yes", "1e3", "'", '"', "a: b", "#x", "\n- y", "ü\u2028", "\x00", "~", "!!python/object"]
+    "word",
+    [
+        "yes",
+        "1e3",
+        "'",
+        '"',
+        "a: b",
+        "#x",
+        "\n- y",
+        "ü\u2028",
+        "\x00",
+        "~",
+        "!!python/object",
+        "\U0001f600",
+        "\\ud83d\\ude00",
+    ],
 )
 def test_hostile_words_stay_words(word):
     """Names that look like YAML are quoted: the card reads back as it was."""

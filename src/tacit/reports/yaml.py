@@ -12,7 +12,7 @@ def to_yaml(plain: Mapping[str, Any]) -> str:
 
 def _lines(plain: Mapping[str, Any], indent: str) -> Iterator[str]:
     for name, value in plain.items():
-        key = name if name.isidentifier() and name.isascii() and name not in _WORDS else json.dumps(name)
+        key = name if name.isidentifier() and name.isascii() and name not in _WORDS else _quoted(name)
         if isinstance(value, Mapping) and value:
             yield f"{indent}{key}:"
             yield from _lines(value, indent + "  ")
@@ -25,8 +25,20 @@ def _lines(plain: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 def _scalar(value: Any) -> str:
     """Write a value as JSON does, but 1e-06 with a point: without one YAML takes it for a text."""
+    if isinstance(value, str):
+        return _quoted(value)
     text = json.dumps(value)
     return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text
 
 
+def _quoted(text: str) -> str:
+    """Write a text as JSON does, but letters that JSON writes as two halves as one: YAML would keep the halves."""
+    return f'"{"".join(map(_letter, text))}"'
+
+
+def _letter(letter: str) -> str:
+    return f"\\U{ord(letter):08x}" if ord(letter) > _HALVED else json.dumps(letter)[1:-1]
+
+
+_HALVED = 0xFFFF
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
