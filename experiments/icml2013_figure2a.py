@@ -22,7 +22,7 @@ from rich.progress import Progress
 from tacit.budget import Budget
 from tacit.data import Number
 from tacit.erm import Logistic
-from tacit.erm.classification import MARGIN
+from tacit.erm.perturbations.defaults import MARGIN
 from tacit.kernels import Landmarks, Polynomial
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.released.model import Terms, release_linear

@@ -59,7 +59,11 @@ def test_an_undeclared_label_is_refused_in_the_same_words_whatever_it_is(odd: An
     model = PrivateLogisticRegression(1.0, data_norm=1.0, classes=[0, 1], ledger=ledger)
     with pytest.raises(InvalidParameter, match="not among the declared classes") as caught:
         model.fit(X, [odd, *SIDES[1:].tolist()])
-    assert str(caught.value) == "y holds a label that is not among the declared classes. Declare all that can occur."
+    # The declared classes are public, and named; the label is not.
+    assert str(caught.value) == (
+        "y holds a label that is not among the declared classes: 0, 1. Declare all that can occur, spelled as they "
+        "occur, texts as texts and numbers as numbers (these are numbers)."
+    )
     assert caught.value.__cause__ is caught.value.__context__ is None
     assert ledger.entries() == []
 

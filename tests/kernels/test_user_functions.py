@@ -11,7 +11,7 @@ import pytest
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.erm.rows.rows import Rows
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, OddTerms
 from tacit.kernels import (
     FunctionKernel,
     InteractiveKernelPredictor,
@@ -148,6 +148,7 @@ def test_warnings_of_a_function_are_not_shown():
     for action in ("always", "error"):
         with warnings.catch_warnings(record=True) as shown:
             warnings.simplefilter(action)
+            warnings.simplefilter("ignore", OddTerms)
             _fitted(FunctionKernel(function, 1.0), ["a", "b", "odd"], ["a", "b"])
         assert shown == []
 

@@ -11,7 +11,8 @@ import pytest
 from tacit.budget import Budget
 from tacit.data import Category, Key, Number, Records, Schema
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import encoded, held_out
+from tacit.estimators.encoded import encoded
+from tacit.evaluation.reading import held_out
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.queries.oracle.rounds import Rounds
 from tacit.queries.oracle.session import Session
@@ -195,10 +196,10 @@ def test_rows_and_targets_are_of_one_reading(shuffled: Records) -> None:
 
 def test_a_score_compares_each_prediction_with_its_own_label(shuffled: Records) -> None:
     """Claim: what a model says of a record is compared with the label of that record."""
-    held, labels, _ = held_out(shuffled, None, None)
-    sides = np.concatenate([block["x"] for block in held.blocks(("x",))])
-    assert np.array_equal(sides > 0, labels == "1")
-    assert held.n == len(labels) == shuffled.n
+    held = held_out(shuffled, None, None, None, classes=True)
+    sides = np.concatenate([block["x"] for block in held.rows.blocks(("x",))])
+    assert np.array_equal(sides > 0, held.targets == "1")
+    assert held.rows.n == held.count == len(held.targets) == shuffled.n
 
 
 class Ranked(Number):  # type: ignore[misc]

@@ -273,6 +273,8 @@ def _plain_path(address: object) -> str | None:
     given = os.fspath(address) if isinstance(address, os.PathLike) else address
     if not isinstance(given, str) or (given is address and ("://" in given or given.split(":")[0] == "sqlite")):
         return None
-    if not os.path.basename(given) or "\0" in given:
+    # What looks like a login is a mistyped address, whose password a message about a missing file would show.
+    login = given is address and ":" in given.partition("@")[0] and "@" in given
+    if login or not os.path.basename(given) or "\0" in given:
         raise ValueError
     return given
