@@ -45,6 +45,22 @@ def test_the_page_on_statistical_queries_runs_from_top_to_bottom(tmp_path, monke
     assert "Gaussian noise" in printed.getvalue()
 
 
+def test_the_page_on_ledgers_runs_and_adds_up(tmp_path, monkeypatch):
+    """Copies are one account, parts cost the largest of them, what does not fit is refused, the head is found again."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "ledgers.md", "python"):
+            exec(block, names)
+    said = printed.getvalue()
+    lines = said.splitlines()
+    assert lines[1] == "epsilon=0.3, delta=0"
+    assert lines[2] == "epsilon=1, delta=0"
+    assert lines[4] == "epsilon=0.7, delta=0"
+    assert "does not fit" in said
+    assert lines[-1] == "6 entries, epsilon=0.2, delta=1e-06 left"
+
+
 def test_the_page_on_curves_runs_from_top_to_bottom(tmp_path, monkeypatch):
     """Its Python runs, and what it prints is a curve: low in the middle, with the noise beside it."""
     monkeypatch.chdir(tmp_path)
