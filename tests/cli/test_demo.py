@@ -1,5 +1,6 @@
 """`tacit demo`: all of it in a folder, one budget, a summary, and commands that go on from there."""
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -8,41 +9,52 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import tacit
 from tacit import Budget, Ledger, Records, Schema
+from tacit.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """A folder in which a demonstration was made once, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    with contextlib.chdir(folder):
+        result = CliRunner().invoke(app, ["demo", "--output", "a folder"])
+    assert result.exit_code == 0, result.output
+    return folder, result.stdout
+
+
 @pytest.fixture
-def shown(clinic):
-    """What a demonstration prints, in the folder where it was run."""
-    ended = clinic.run("demo", "--output", "a folder")
-    assert ended.code == 0, ended.err
-    return ended.out
+def shown(ended, monkeypatch):
+    """What the demonstration printed, in the folder where it was made."""
+    monkeypatch.chdir(ended[0])
+    return ended[1]
 
 
-def test_the_demo_leaves_what_it_says_and_its_commands_can_be_pasted(clinic, shown):
+def test_the_demo_leaves_what_it_says_and_its_commands_can_be_pasted(shown):
     """Every file it names is there, training and scoring together cost the larger of both, each command works."""
     for name, path in re.findall(r"^(report|model|card|ledger) +(.+)$", shown, re.MULTILINE):
-        assert (clinic.folder / path).stat().st_size > 1000, name
+        assert (Path.cwd() / path).stat().st_size > 1000, name
     ledger = Ledger.open("sqlite:///a folder/ledger.db")
     assert ledger.spent == Budget(1, 1e-6)
     assert ledger.budget == Budget(1.5, 1e-6)
     model = tacit.load("a folder/model.tacit")
     assert model.release_.private
     assert model.card_.tacit["ledger"]["name"] == ledger.name
-    page = (clinic.folder / "a folder" / "report.html").read_text("utf-8")
+    page = (Path.cwd() / "a folder" / "report.html").read_text("utf-8")
     assert "What was learned" in page
     assert "calibration error" in page
     commands = re.findall(r"^  (tacit .*)$", shown, re.MULTILINE)
     assert [shlex.split(command)[1] for command in commands] == ["inspect", "predict", "ledger", "query"]
     for command in commands:
-        assert clinic.run(*shlex.split(command)[1:]).code == 0, command
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0, command
     assert ledger.spent == Budget(1.1, 1e-6)
     records = Records("a folder/adult.csv", Schema.load("a folder/adult.toml"))
-    predicted = (clinic.folder / "a folder" / "predictions.csv").read_text("utf-8").split()
+    predicted = (Path.cwd() / "a folder" / "predictions.csv").read_text("utf-8").split()
     assert predicted[1:] == model.predict(records).tolist()
 
 
