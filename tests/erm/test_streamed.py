@@ -90,6 +90,18 @@ def test_sample_weights_stand_beside_streamed_rows(table: pd.DataFrame) -> None:
     assert np.allclose(models[0].coef_, models[1].coef_, rtol=0, atol=1e-6)
 
 
+def test_records_are_scored_some_at_a_time(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores of records are those of their rows, though no more than a lot of them is encoded at a time."""
+    records = Records(table, schema_for("answer"))
+    model = PrivateLogisticRegression(1.0, random_state=3).fit(records)
+    expected = model.decision_function(model.encoder_.transform(records))
+    monkeypatch.setattr("tacit.data.encoder._LOT", 1)
+    monkeypatch.setattr(type(model.encoder_), "transform", None)
+    found = model.decision_function(records)
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert len(list(model.encoder_.stream(records))) == 3
+
+
 def test_more_than_the_declared_disk_is_refused_before_any_charge(table: pd.DataFrame, tmp_path: Path) -> None:
     """What would not fit into the declared size is refused by public numbers alone, uncharged."""
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))

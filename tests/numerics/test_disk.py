@@ -45,7 +45,7 @@ def test_slices_and_samples_are_those_of_the_array(shape: tuple[int, ...]) -> No
 def test_samples_that_fit_are_read_and_others_stay() -> None:
     """Every 8th row stays in its file where memory does not hold it; every 64th of those is found there too."""
     rows = np.arange(5000.0)
-    stored = _stored(rows, memory=100 * 8)
+    stored = _stored(rows, memory=4 * 100 * 8)
     eighth = stored[::8]
     assert isinstance(eighth, DiskArray)
     assert isinstance(eighth[::8], np.ndarray)
@@ -60,7 +60,7 @@ def test_columns_computed_from_columns_on_disk_are_computed_part_by_part() -> No
         seen.append(len(part))
         return 2 * part + weights
 
-    column = by_part(doubled, _stored(rows, memory=1000), np.ones(5000))
+    column = by_part(doubled, _stored(rows, memory=4000), np.ones(5000))
     assert isinstance(column, Computed)
     assert column.shape == (5000,)
     assert np.array_equal(np.asarray(column[10:20]), 2 * rows[10:20] + 1)

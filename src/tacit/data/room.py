@@ -16,7 +16,7 @@ _BESIDE = 3
 class Room:
     """Rows that take more than `memory` bytes, encoded, are kept in a private file of at most `disk` bytes.
 
-    By default that is half a GiB of memory, or a sixteenth of what the process may map, and as much disk as there is.
+    By default that is half a GiB of memory, or a 32nd part of what the process may map, and as much disk as there is.
     """
 
     memory: int | None = None
@@ -24,7 +24,7 @@ class Room:
 
     def __post_init__(self) -> None:
         if self.memory is None:
-            object.__setattr__(self, "memory", min(2**29, (address_limit() or 2**33) // 16))
+            object.__setattr__(self, "memory", min(2**29, (address_limit() or 2**34) // 32))
         for name in ("memory", "disk"):
             size = getattr(self, name)
             if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size < 2**63:

@@ -1,6 +1,6 @@
 """Records as what estimators learn from: rows of norm at most 1, and targets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -20,6 +20,7 @@ from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
+from tacit.numerics.arrays import Floats
 
 Task = Literal["classification", "regression", "none"]
 
@@ -146,6 +147,15 @@ def rows_of(estimator: object, X: Any) -> Any:
             raise InvalidParameter("this model did not learn from Records: give it rows as it was fitted on.")
         return X
     return X if isinstance(X, BoundedRows) else encoder.transform(X)
+
+
+def in_lots(estimator: Any, X: Any, score: Callable[[Any], Any]) -> Floats:
+    """Return scores of rows: those of `Records` are encoded and scored some at a time, so that any number has room."""
+    encoder: PublicEncoder | None = getattr(estimator, "encoder_", None)
+    if encoder is None or not isinstance(X, Records):
+        return np.asarray(score(rows_of(estimator, X)))
+    warn_if_judged(estimator)
+    return np.concatenate([score(rows) for rows, _ in encoder.stream(X)])
 
 
 def refuse_targets(y: object) -> None:

@@ -72,7 +72,7 @@ class Elsewhere:
 class DiskArray(Elsewhere):
     """A column or a table of doubles in a file; `files` hold all of its rows, every 8th, every 64th, and so on.
 
-    A slice of it is read into an array; every so manyth row is, too, unless they take more than `memory` bytes.
+    A slice of it is read into an array; every so manyth row is, too, unless they take more than `memory`/4 bytes.
     """
 
     files: tuple[_File, ...]
@@ -115,7 +115,8 @@ class DiskArray(Elsewhere):
         sample = DiskArray(self.files[level:], (length, *self.shape[1:]), self.memory)
         if step > 1:
             return sample.take(np.arange(0, length, step))
-        return sample if length * sample.width * _BYTES > self.memory else np.asarray(sample[:])
+        # Some samples are there at a time, and blocks beside them.
+        return sample if 4 * length * sample.width * _BYTES > self.memory else np.asarray(sample[:])
 
 
 @final

@@ -110,7 +110,7 @@ def _duckdb() -> Any:
         raise InvalidParameter("files are read with DuckDB: pip install 'tacit[cli]'.") from error
     limit = address_limit()
     # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map.
-    modest: dict[str, Any] = {} if limit is None else {"threads": 1, "memory_limit": f"{limit // 8 // 2**20 + 1}MB"}
+    modest: dict[str, Any] = {} if limit is None else {"threads": 1, "memory_limit": f"{limit // 10 // 2**20 + 1}MB"}
     connection = duckdb.connect(config=modest)
     connection.execute("SET enable_progress_bar = false")
     return connection
