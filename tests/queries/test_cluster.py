@@ -30,6 +30,7 @@ from tacit.sums.engines.opening import engine_for
 DRIVER = Path(support.__file__).with_name("cluster_driver.py")
 FITTER = DRIVER.with_name("cluster_fit.py")
 ROWS, FILES = 24_000, 60
+FIT_FILES = 12
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ def test_a_worker_that_dies_during_a_fit_costs_nothing_and_changes_nothing(clust
     table = people()
     folder = tmp_path / "records"
     folder.mkdir()
-    for number in range(FILES):
-        table[number::FILES].to_parquet(folder / f"{number}.parquet", index=False)
+    for number in range(FIT_FILES):
+        table[number::FIT_FILES].to_parquet(folder / f"{number}.parquet", index=False)
     address = f"sqlite:///{tmp_path}/ledger.db"
     ledger = Ledger.create(address, name="cluster", budget=Budget(2 * NEXT_TO_NO_NOISE))
     done = subprocess.run(
