@@ -1,4 +1,4 @@
-"""A Spark cluster whose worker dies during a batch or a fit: the right answers and the right model, for one charge."""
+"""A Spark cluster whose worker dies during a batch: the right answers, for one charge."""
 
 import contextlib
 import json
@@ -18,19 +18,13 @@ import pytest
 
 import support
 from support.cluster_driver import EPSILON, QUICK_START, batch
-from support.cluster_fit import EPSILON as NEXT_TO_NO_NOISE
-from support.cluster_fit import model
-from support.fits import people, schema_for
 from support.nasty_tables import SCHEMA, as_records, nasty_table, needs_java
 from tacit.accounting import Ledger
 from tacit.budget import Budget
-from tacit.data import Records
 from tacit.sums.engines.opening import engine_for
 
 DRIVER = Path(support.__file__).with_name("cluster_driver.py")
-FITTER = DRIVER.with_name("cluster_fit.py")
 ROWS, FILES = 24_000, 60
-FIT_FILES = 12
 
 
 @dataclass(frozen=True)
@@ -127,31 +121,3 @@ def test_a_worker_that_dies_during_a_batch_costs_nothing_and_changes_nothing(clu
         np.testing.assert_allclose(value, query.answer(expected / ROWS), rtol=0, atol=tolerance)
     assert ledger.spent == Budget(EPSILON)
     assert len([entry for entry in ledger.entries() if entry.event is not None]) == 1
-
-
-def test_a_worker_that_dies_during_a_fit_costs_nothing_and_changes_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """The model is that of memory, but for what little noise there is, and the ledger has one charge."""
-    table = people()
-    folder = tmp_path / "records"
-    folder.mkdir()
-    for number in range(FIT_FILES):
-        table[number::FIT_FILES].to_parquet(folder / f"{number}.parquet", index=False)
-    address = f"sqlite:///{tmp_path}/ledger.db"
-    ledger = Ledger.create(address, name="cluster", budget=Budget(2 * NEXT_TO_NO_NOISE))
-    done = subprocess.run(
-        [sys.executable, FITTER, cluster.address, str(cluster.workers[1]), folder, address],
-        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["done"] < told["total"]
-    assert told["executors"] == 1
-    assert len([entry for entry in ledger.entries() if entry.event is not None]) == 1
-    held = model(ledger).fit(Records(table, schema_for("answer")))
-    noise = 12 * float(np.max(held.coef_noise_))
-    assert noise < 1e-2 * np.abs(held.coef_).max()
-    np.testing.assert_allclose(told["coefficients"], held.coef_.ravel(), rtol=0, atol=noise)
