@@ -103,6 +103,7 @@ def test_the_site_is_complete_and_loads_nothing_from_elsewhere(site):
         place = source.relative_to(DOCS if source.is_relative_to(DOCS) else ROOT)
         page = site / (place.parent if place.name == "index.md" else place.with_suffix("")) / "index.html"
         assert page.exists(), place
+    assert 'href="../src/tacit/mechanisms/laplace/"' in (site / "guarantees" / "index.html").read_text("utf-8")
     for page in site.rglob("*.html"):
         html = page.read_text("utf-8")
         assert re.findall(r'<(?:script|img|link|iframe|source)[^>]+(?:src|href)="(?:https?:)?//[^"]+"', html) == []

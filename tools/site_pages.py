@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _PATTERNS = ("src/**/*.md", "benchmarks/results/*.md", "benchmarks/results/*.svg", "experiments/results/*.svg")
 _ALONE = ("CHANGELOG.md", "CONTRIBUTING.md")
 _LINK = re.compile(r"(?<!`)(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+_NOTE = re.compile(r"(?<!\[)`(tacit/[\w/]+\.md)`(?!\])")
 _LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "lambda", "mu", "nu", "rho", "sigma", "tau",
             "phi", "psi", "Delta", "Sigma", "Lambda", "Phi")  # fmt: skip
 _SIGNS = {name: f"&{name};" for name in _LETTERS} | {"epsilon": "ε", "phi": "φ"}
@@ -54,7 +55,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return words
         return f"{mark}[{words}]({posixpath.relpath(target, posixpath.dirname(place) or '.')}{part or ''})"
 
-    linked = _LINK.sub(led, markdown)
+    def proof(match: re.Match[str]) -> str:
+        target = f"src/{match[1]}"
+        found = files.get_file_from_path(target) is not None
+        return f"[{match[0]}]({posixpath.relpath(target, posixpath.dirname(place) or '.')})" if found else match[0]
+
+    linked = _NOTE.sub(proof, _LINK.sub(led, markdown))
     return _as_formulas(linked) if place.startswith("src/") else linked
 
 
