@@ -14,21 +14,37 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
-from real_tables import TABLES, RealTable
+from real_tables import TABLES, RealTable, _with_target
 from sklearn import metrics
 
 from tacit import PrivateLinearRegression, PrivateLogisticRegression, Records, evaluation
 
 HELD, EPSILONS = 8000, (0.1, 0.5, 1.0)
-NAMES = ("adult", "patients", "covtype", "prices")
+NAMES = ("adult", "patients", "covtype", "covers", "prices")
 TWO = {
     "auc": "AUC",
     "average_precision": "average precision",
     "log_loss": "log-loss",
     "calibration_error": "calibration",
 }
+SEVERAL = {name: said for name, said in TWO.items() if name != "calibration_error"}
 NUMBER = {"r2": "R2", "rmse": "RMSE over range", "mae": "MAE over range"}
+
+
+def _covers() -> Any:
+    cells, labels = datasets._covtype_table()
+    return {**cells, "cover": labels.astype(str)}
+
+
+COVERS = RealTable(
+    "covers",
+    "CoverType, mean of seven classes",
+    _with_target(datasets.COVTYPE_SCHEMA, "cover", [str(each) for each in range(1, 8)]),
+    _covers,
+    most=100_000,
+)
 
 
 class Said:
@@ -38,6 +54,7 @@ class Said:
         if classes is not None:
             self.classes_ = classes
             self.predict_proba = lambda rows: answers
+            self.predict = lambda rows: np.asarray(classes)[answers.argmax(axis=1)]
         else:
             self.predict = lambda rows: answers
 
@@ -77,6 +94,13 @@ def exact(held: Any, rows: Any, report: Any) -> dict[str, float]:
         off = np.clip(targets, *held.range) - np.clip(answers, *held.range)
         found = metrics.r2_score(targets, np.clip(answers, *held.range))
         return {"r2": found, "rmse": float(np.sqrt(np.mean(off**2))) / span, "mae": float(np.mean(np.abs(off))) / span}
+    if len(held.model.classes_) > 2:
+        truth = targets[:, None] == held.model.classes_[None, :]
+        return {
+            "auc": float(np.mean([metrics.roc_auc_score(*pair) for pair in zip(truth.T, answers.T, strict=True)])),
+            "average_precision": metrics.average_precision_score(truth, answers),
+            "log_loss": float(-np.mean(np.log(np.maximum(answers[truth], 1e-16)))),
+        }
     positive, chance = targets == held.model.classes_[1], answers[:, 1]
     owned = np.ones(len(rows)) if weights is None else weights
     shares = report.calibration.shares(chance) * owned[:, None]
@@ -101,7 +125,7 @@ def judged(held: Any, rows: Any, epsilon: float, seed: int) -> Any:
 def values(held: Any, report: Any) -> dict[str, tuple[float, tuple[float, float], tuple[float, float]]]:
     """Return each figure with its ranges, errors in parts of the target's range."""
     found = {}
-    for name in NUMBER if held.number else TWO:
+    for name in NUMBER if held.number else TWO if len(held.model.classes_) == 2 else SEVERAL:
         figure = getattr(report, name)
         unit = held.range[1] - held.range[0] if name in ("rmse", "mae") else 1.0
         ranges = [(low / unit, high / unit) for low, high in (figure.noise, figure.interval)]
@@ -120,6 +144,7 @@ def line(title: str, held: Any, rows: Any, epsilon: float, releases: int) -> str
             off.setdefault(name, []).append(abs(value - true[name]))
             inside.setdefault(name, []).append(noise[0] <= true[name] <= noise[1])
     cells = [f"{np.mean(off[name]):.4f}, {100 * np.mean(inside[name]):.0f} %" for name in off]
+    cells += [""] * (len(NUMBER if held.number else TWO) - len(cells))
     return f"| {title} | {epsilon:g} | " + " | ".join(cells) + " |"
 
 
@@ -137,7 +162,7 @@ def population(held: Any, epsilon: float, releases: int) -> str:
 
 def main() -> None:
     releases = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    tables = {table.name: table for table in TABLES}
+    tables = {table.name: table for table in (*TABLES, COVERS)}
     two, number = [], []
     wide = ""
     for name in NAMES:

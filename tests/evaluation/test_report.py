@@ -238,6 +238,20 @@ def test_several_classes_are_judged_jointly() -> None:
     assert set(report.figures()) >= {"balanced_accuracy", "average_precision"}
 
 
+def test_classes_that_noise_hides_leave_wide_ranges() -> None:
+    """The mean AUC over classes of which most are a few rows: its range of noise holds the exact one all the same."""
+    generator = np.random.default_rng(8)
+    labels = generator.choice(6, SIZE, p=[0.6, 0.38, 0.005, 0.005, 0.005, 0.005])
+    scores = generator.normal(size=(SIZE, 6)) + 2 * np.eye(6)[labels]
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    model: Any = SimpleNamespace(
+        classes_=np.arange(6), predict_proba=lambda rows: chances, predict=lambda rows: chances.argmax(axis=1)
+    )
+    exact = metrics.roc_auc_score(labels, chances, multi_class="ovr", average="macro")
+    ranges = [evaluation.report(model, X, labels, epsilon=0.2, random_state=seed).auc.noise for seed in range(20)]
+    assert count_fits(sum(low <= exact <= high for low, high in ranges), 20, 0.95)
+
+
 def test_a_thousand_classes_work() -> None:
     """A report over 1,000 classes answers; what noise leaves of it, its ranges say."""
 

@@ -1,6 +1,7 @@
 """Decision trees from statistical queries: the splits of ordinary ones, level by level, above the noise."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +126,17 @@ def test_an_ordered_feature_is_cut_between_all_neighbours() -> None:
     codes = np.arange(4)
     assert ordered.literals[1].holds(codes[:, None]).tolist() == [True, True, False, False]
     assert FeatureLiteral(0, 1, up_to=False, contrary=True).holds(codes[:, None]).tolist() == [True, False, True, True]
+
+
+def test_a_tree_is_drawn_with_every_rule_once(tmp_path: Path) -> None:
+    """The picture holds each node's words as `rules` has them, each at a place of its own."""
+    generator = np.random.default_rng(0)
+    rows = generator.integers(0, 2, (3000, 3))
+    model = SQDecisionTree(math.inf, levels=[2] * 3, max_depth=3, classes=[0, 1]).fit(rows, rows[:, 0] & rows[:, 1])
+    axes = model.plot()
+    words = [text.get_text() for text in axes.texts]
+    assert len(words) == len(model.nodes_) >= 5
+    assert all(each in model.rules() for each in words)
+    assert len({text.get_position() for text in axes.texts}) == len(words)
+    axes.figure.savefig(tmp_path / "tree.png")
+    assert (tmp_path / "tree.png").stat().st_size > 3000

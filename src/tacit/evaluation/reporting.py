@@ -43,7 +43,7 @@ Report = TwoClassReport | ClassesReport | RegressionReport
 Bins = Literal["auto"] | int | Sequence[float]
 
 _FEWEST, _MOST = 8, 64
-_GROWTH = 0.25
+_GROWTH = 0.23
 """Bins grow with the cube root of records times epsilon: made-up scores have then as much of binning as of noise."""
 
 

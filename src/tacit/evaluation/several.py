@@ -15,7 +15,7 @@ from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure
 from tacit.evaluation.sketch import Sketched
-from tacit.evaluation.table import Measure, Table, figure_of
+from tacit.evaluation.table import Measure, Table, doubted, figure_of
 from tacit.evaluation.two import TwoClassReport
 from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
@@ -68,12 +68,12 @@ class ClassesReport:
     @cached_property
     def auc(self) -> Figure:
         """The mean over classes of the area under the ROC curve of each against the rest."""
-        return self._mean(lambda table: measures.auc(table.floor))
+        return self._mean(lambda table: measures.auc(table.floor), 0.5)
 
     @cached_property
     def average_precision(self) -> Figure:
         """The mean over classes of the average precision of each against the rest."""
-        return self._mean(lambda table: measures.average_precision(table.floor, table.knots.ends))
+        return self._mean(lambda table: measures.average_precision(table.floor, table.knots.ends), 1.0)
 
     @cached_property
     def log_loss(self) -> Figure:
@@ -144,13 +144,17 @@ class ClassesReport:
         if not self.has_probabilities:
             raise InvalidParameter("this score needs probabilities, and this model has scores only.")
 
-    def _mean(self, measure: Callable[[Table], Measure]) -> Figure:
-        """Return the mean over classes; noise is independent between them, sampling need not be."""
+    def _mean(self, measure: Callable[[Table], Measure], most: float) -> Figure:
+        """Return the mean over classes; noise is independent between them, sampling need not be.
+
+        What a class that does not stand out from noise may be off by, `most` of all, all may be off by alike.
+        """
         found = [each.table.spread(measure(each.table)) for each in self._each]
         value, noise, sampled = (np.array([each[part][0] for each in found]) for part in range(3))
         own = float(np.sum(noise)) / len(found) ** 2
         shared = float(np.mean(np.sqrt(sampled))) ** 2
-        return figure_of(float(np.mean(value)), own, shared, self.confidence, _SHARE)
+        figure = figure_of(float(np.mean(value)), own, shared, self.confidence, _SHARE)
+        return doubted(figure, most * float(np.mean([each.table.doubt for each in self._each])))
 
     def _total(self, losses: Callable[[Table], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
         """Return a loss of all classes together for each record: a sum over groups by what lies in the own ones."""

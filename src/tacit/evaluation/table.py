@@ -24,6 +24,9 @@ _REDRAWN = 500
 _CLEAR = 2.5
 """How many standard deviations of its noise what lies at the farthest knots must be to be looked at."""
 
+_SURE = 4.0
+"""How many times its noise a class must hold for its ranks to be told without doubt."""
+
 _COINS = 11
 _USUAL = 0.95
 """The confidence at which redrawn figures are looked at; they are too few to show rarer ones."""
@@ -70,6 +73,11 @@ class Table:
             first = int(np.argmax(clear)) if np.any(clear) else len(sums) // 2
             kept[::way][: max(first - 1, 0)] = False
         return replace(self, counts=np.where(kept, self.counts, 0.0))
+
+    @cached_property
+    def doubt(self) -> float:
+        """How little the rarer class stands out from noise, from 0 to 1: where it is 1, ranks say nothing of it."""
+        return float(np.clip((_SURE - np.min(self.counts.sum(axis=1)) / self.floor) / (_SURE - 1), 0.0, 1.0))
 
     @property
     def places(self) -> Floats:
@@ -146,15 +154,23 @@ def around(value: float, again: Floats, blur: float, sampling: float, confidence
     usual, wanted = float(ndtri((1 + _USUAL) / 2)), float(ndtri((1 + confidence) / 2))
     low, middle, high = np.quantile(again, [(1 - _USUAL) / 2, 0.5, (1 + _USUAL) / 2]).tolist()
     center = 2 * value - middle
-    below, above = (wanted / usual * part for part in (high - middle, middle - low))
+    # Where noise is large neither side of a skew law is known well: the wider one is taken for both.
+    reach = wanted / usual * max(high - middle, middle - low)
 
     def reached(*deviations: float) -> tuple[float, float]:
-        return center - math.hypot(below, *deviations), center + math.hypot(above, *deviations)
+        half = math.hypot(reach, *deviations)
+        return min(center, value) - half, max(center, value) + half
 
     spread = wanted * math.sqrt(sampling)
     ranges = reached(wanted * blur), (center - spread, center + spread), reached(wanted * blur, spread)
     cut = [(max(limits[0], min(a, limits[1])), min(limits[1], max(b, limits[0]))) for a, b in ranges]
     return Figure(min(limits[1], max(limits[0], center)), cut[0], cut[1], cut[2], confidence)
+
+
+def doubted(figure: Figure, doubt: float) -> Figure:
+    """Return a figure between 0 and 1 whose ranges of noise are wider by a doubt that no draw of noise shows."""
+    ranges = [(max(0.0, low - doubt), min(1.0, high + doubt)) for low, high in (figure.noise, figure.interval)]
+    return replace(figure, noise=ranges[0], interval=ranges[1])
 
 
 def figure_of(value: float, noise: float, sampling: float, confidence: float, limits: Range) -> Figure:

@@ -18,7 +18,7 @@ from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range
 from tacit.evaluation.knots import Knots
 from tacit.evaluation.reading import SURE
-from tacit.evaluation.table import BLUR, Measure, Table, figure_of
+from tacit.evaluation.table import BLUR, Measure, Table, doubted, figure_of
 from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
@@ -91,12 +91,13 @@ class TwoClassReport:
     @cached_property
     def auc(self) -> Figure:
         """The area under the ROC curve."""
-        return self._figure(measures.auc(self.table.floor))
+        return doubted(self._figure(measures.auc(self.table.floor)), self.table.doubt / 2)
 
     @cached_property
     def average_precision(self) -> Figure:
         """The mean precision over recall."""
-        return self._figure(measures.average_precision(self.table.floor, self.table.knots.ends), blur=_TOP_BLUR)
+        found = self._figure(measures.average_precision(self.table.floor, self.table.knots.ends), blur=_TOP_BLUR)
+        return doubted(found, self.table.doubt)
 
     @cached_property
     def log_loss(self) -> Figure:

@@ -161,6 +161,33 @@ class SQDecisionTree(GrownClassifier):
         """Return the tree in words."""
         return "\n".join(self._lines(0, ""))
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the tree with matplotlib, what is true to the left; return the axes."""
+        leaves = sum(node.literal is None for node in self.nodes_)
+        if axes is None:
+            from matplotlib.figure import Figure
+
+            axes = Figure(figsize=(max(4.0, 1.9 * leaves), 4.8)).add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        axes.margins(0.1)
+        axes.set_xlim(-0.6, leaves - 0.4)
+        self._draw(axes, 0, 0, 0)
+        return axes
+
+    def _draw(self, axes: Any, number: int, level: int, left: int) -> tuple[float, int]:
+        """Draw what hangs on a node, its leaves beginning at `left`; return where it is and where the next begins."""
+        node = self.nodes_[number]
+        if node.literal is None:
+            middle, after, words = float(left), left + 1, self._lines(number, "")[0]
+        else:
+            (yes, split), words = self._draw(axes, node.yes, level + 1, left), node.literal.says(self.features_)
+            no, after = self._draw(axes, node.no, level + 1, split)
+            middle = (yes + no) / 2
+            axes.plot([yes, middle, no], [-level - 1, -level, -level - 1], color="gray", zorder=0)
+        box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "gray"}
+        axes.text(middle, -level, words, ha="center", va="center", fontsize=8, bbox=box)
+        return middle, after
+
     def _lines(self, number: int, indent: str) -> list[str]:
         node = self.nodes_[number]
         if node.literal is None:
