@@ -230,3 +230,17 @@ def test_where_floating_point_errors_are_raised_no_score_raises_one(odd: float, 
         warnings.simplefilter("error")
         found = evaluation.report(Scores(odd), LABELS, LABELS, epsilon=1.0, bins=bins)
     assert found.release.private
+
+
+@pytest.mark.parametrize("bins", [(0.0, 1e-99), (1.0, 1.0 + 2**-52), (-1e-300, 0.0, 1e-300)], ids=str)
+def test_edges_next_to_each_other_make_figures_without_a_warning(bins: Any) -> None:
+    """Parts of such bins have no width: what lies in them is on one side of every threshold."""
+    found = evaluation.report(Scores(0.5), LABELS, LABELS, epsilon=1.0, bins=bins)
+    assert all(math.isfinite(figure.value) for figure in found.figures().values())
+
+
+def test_edges_that_are_one_in_doubles_are_refused(ledger: Ledger) -> None:
+    """A bin without any width would fail after the charge."""
+    with pytest.raises(InvalidParameter, match="must rise"):
+        evaluation.report(Scores(0.5), LABELS, LABELS, epsilon=1.0, bins=(0.0, 5e-324), ledger=ledger)
+    assert not ledger.spent

@@ -42,6 +42,9 @@ _USUAL, _NEAR = 3.0, 0.75
 Report = TwoClassReport | ClassesReport | RegressionReport
 Bins = Literal["auto"] | int | Sequence[float]
 
+_LEAST = 1e-100
+"""Edges nearer to 0 than this are 0: bins that are narrower have no width in doubles."""
+
 _FEWEST, _MOST = 8, 64
 _GROWTH = 0.23
 """Bins grow with the cube root of records times epsilon: made-up scores have then as much of binning as of noise."""
@@ -237,7 +240,7 @@ def _threshold(threshold: float | None, likely: bool) -> float:
 def _place(number: float, likely: bool) -> float:
     """Return where a probability, or a score, is among the scores that are counted."""
     if not likely:
-        return float(np.clip(number, -LARGEST, LARGEST))
+        return float(np.clip(number, -LARGEST, LARGEST)) if abs(number) >= _LEAST else 0.0
     if not 0 < number < 1:
         return math.copysign(SURE, number - 0.5)
     return float(np.clip(math.log(number) - math.log1p(-number), -SURE, SURE))

@@ -97,7 +97,8 @@ class Table:
         """Return the share of every part that lies above a place."""
         ends = self.knots.places(np.linspace(0, 1, PARTS + 1))
         low, high = ends[:, :-1].ravel(), ends[:, 1:].ravel()
-        return np.clip((high - place) / (high - low), 0.0, 1.0)
+        # Edges that are next to each other have parts without a width, all on one side.
+        return np.clip((high - place) / np.maximum(high - low, 1e-290), 0.0, 1.0)
 
     def spread(self, measure: Measure) -> tuple[Floats, Floats, Floats]:
         """Return figures of the table, and the variances that noise and sampling give them, to first order."""
