@@ -180,6 +180,8 @@ def test_curves_are_monotone_and_within_the_unit_square(epsilon: float) -> None:
     assert np.all(report.confusion_matrix(0.3) >= 0)
     for figure in report.figures().values():
         assert figure.interval[0] <= figure.value <= figure.interval[1]
+        assert figure.interval[0] <= figure.noise[0] + 1e-12
+        assert figure.noise[1] <= figure.interval[1] + 1e-12
 
 
 def test_the_best_threshold_follows_the_costs() -> None:

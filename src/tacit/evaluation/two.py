@@ -205,7 +205,7 @@ class TwoClassReport:
             noise[1],
             (noise[0], noise[2]),
             (min(noise[1], sampling[0]), max(noise[1], sampling[2])),
-            (both[0], both[2]),
+            (min(noise[0], both[0]), max(noise[2], both[2])),
             self.confidence,
         )
 
