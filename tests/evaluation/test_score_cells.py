@@ -232,7 +232,7 @@ def test_where_floating_point_errors_are_raised_no_score_raises_one(odd: float, 
     assert found.release.private
 
 
-@pytest.mark.parametrize("bins", [(0.0, 1e-99), (1.0, 1.0 + 2**-52), (-1e-300, 0.0, 1e-300)], ids=str)
+@pytest.mark.parametrize("bins", [(0.0, 1e-99), (1.0, 1.0 + 2**-52), (-1e-99, 0.0, 1e-99)], ids=str)
 def test_edges_next_to_each_other_make_figures_without_a_warning(bins: Any) -> None:
     """Parts of such bins have no width: what lies in them is on one side of every threshold."""
     found = evaluation.report(Scores(0.5), LABELS, LABELS, epsilon=1.0, bins=bins)
