@@ -129,6 +129,7 @@ def streamed(folder: Path, columns: int, memory: int | None = None) -> dict[str,
         "processor": processor,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "passes": passes.count(max(passes)),
+        "ridge": fitted.alpha_,
         "coefficients": fitted.coef_.ravel().tolist(),
     }
 
@@ -255,7 +256,7 @@ def spark_page(folder: Path, rows: int) -> str:
         apart(make, folder / name, rows)
         held = apart(streamed, folder / name, COLUMNS, 2**34)
         ridge = folder / f"{name}.ridge"
-        ridge.write_text(repr(apart(ridge_of, rows)))
+        ridge.write_text(repr(held["ridge"]))
         found = apart(on_spark, folder / name, ridge)
         ratio = found["ours"] / found["theirs"]
         lines.append(
@@ -278,17 +279,6 @@ MLlib's LogisticRegression is not private and has the same ridge (standardizatio
 Load average over the last 15 minutes: {os.getloadavg()[2]:.1f} on {os.cpu_count()} processors: where it is above 1,
 times are those of a busy machine, and processor time is the steadier measure.
 """
-
-
-def ridge_of(rows: int) -> float:
-    """Return the ridge that the private fit of so many rows uses, which is public."""
-    from tacit.budget import Budget
-    from tacit.erm.classification import MARGIN
-    from tacit.erm.losses.standard import Logistic
-    from tacit.erm.perturbations.defaults import perturbation_for
-    from tacit.erm.perturbations.setting import Setting
-
-    return perturbation_for("auto", Budget(1.0), Setting(rows, COLUMNS + 1, 1.0, Logistic(MARGIN)), "auto").alpha
 
 
 def picture(found: list[Any], path: Path) -> None:
