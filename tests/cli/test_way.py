@@ -13,8 +13,8 @@ import yaml
 from typer.main import get_command
 
 import tacit
-from cli.conftest import SCHEMA
-from tacit import Ledger, Records, Schema
+from cli.conftest import SCHEMA, write_table
+from tacit import Budget, Ledger, Records, Schema
 from tacit.cli.app import app
 
 
@@ -60,7 +60,7 @@ def test_a_filled_in_draft_is_a_schema(clinic):
             "age": "a number from 0 to 120",
             "ward": "one of A, B",
             "smoker": "one of no, yes",
-            "ill": "one of false, true",
+            "ill": "one of false (or False, 0), true (or True, 1)",
         },
         "target": "ill",
         "classes": ["false", "true"],
@@ -297,3 +297,22 @@ def test_the_page_on_commands_runs_from_top_to_bottom(clinic):
     assert "author" in page
     listed = {path[0] for path in COMMANDS}
     assert all(f"`tacit {name}" in page for name in listed)
+
+
+def test_a_schema_that_does_not_fit_its_values_is_told_for_an_epsilon(clinic):
+    """Yes and no in the file, true and false in the schema: nothing is said for free, and all of it for a charge."""
+    write_table(clinic.folder / "patients.csv", count=3000, ill=("yes", "no"))
+    asked = ("schema", "check", "s.toml", "--data", "patients.csv")
+    free = clinic.run(*asked)
+    assert (free.code, "'ill'" in free.err) == (0, False)
+    assert clinic.ledger.spent == Budget(0)
+    paid = clinic.run(*asked, "--epsilon", "0.5", "--ledger", clinic.address)
+    assert paid.code == 0
+    assert "About 100% of the values of 'ill' lie beyond the declared bounds, or at no declared level." in paid.err
+    assert "'smoker'" not in paid.err
+    assert clinic.ledger.spent == Budget(0.5)
+    plain = clinic.run(*asked, "--epsilon", "0.5", "--seed", "1", "--json").plain
+    assert plain["mismatches"]["ill"]["undeclared"] > 0.9 > 0.1 > abs(plain["mismatches"]["smoker"]["undeclared"])
+    for wrong in (("--ledger", clinic.address), ("--seed", "1"), ("--epsilon", "0.1", "--seed", "1", "--ledger", "x")):
+        assert clinic.run(*asked, *wrong).code == 2
+    assert clinic.run("schema", "check", "s.toml", "--epsilon", "0.1").code == 2

@@ -15,7 +15,7 @@ from tacit.accounting.meaning import explain
 from tacit.accounting.unit import NEIGHBOURS, Unit
 from tacit.budget import Budget
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.console import cell
+from tacit.cli.console import cell, console
 from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.reports.card import card_of_ledger
@@ -25,6 +25,7 @@ app = typer.Typer(help="Budget accounts: create one, look at what was spent, ver
 
 Address = Annotated[str, typer.Argument(help='"sqlite:///file.db" or "postgresql://user@host/database".')]
 Name = Annotated[str | None, typer.Option(help="The account; may be left out if there is only one.")]
+_ROOM_FOR_EVENTS = 120
 _WITNESS = {"name", "count", "head"}
 
 
@@ -69,10 +70,14 @@ def show(
             return
         entries = ledger.entries()
         table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"))
-        for column in ("#", "time (UTC)", "part", "what", "charged", "event"):
+        # On a narrow terminal events would fold to ribbons; they are in --json whatever the width.
+        columns = ("#", "time (UTC)", "part", "what", "charged", "event")[
+            : 6 if console.width >= _ROOM_FOR_EVENTS else 5
+        ]
+        for column in columns:
             table.add_column(column, overflow="fold")
         for entry in entries:
-            table.add_row(*(cell(text) for text in _row(entry)))
+            table.add_row(*(cell(text) for text in _row(entry)[: len(columns)]))
         rest = f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}\nhead    {ledger.head}"
         plain = {**_account(ledger), "entries": [_entry(entry) for entry in entries]}
         out.result(plain, Group(table, rest))
@@ -201,4 +206,4 @@ def _row(entry: Entry) -> tuple[str, ...]:
     elif entry.partition is not None:
         charged = f"parts: {', '.join(entry.partition.parts)}"
     part = " / ".join(f"{partition}={part}" for partition, part in entry.path)
-    return str(entry.number), str(entry.time)[:19], part, str(entry.label), charged, event
+    return str(entry.number), str(entry.time)[:16].replace("T", " "), part, str(entry.label), charged, event

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from tacit.accounting.ledger import Ledger
-from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.cli.answering import Answering, AsJson, Quiet, answering, example, seed_without_ledger
 from tacit.cli.console import cell
 from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, source_of
-from tacit.data.mismatches import Mismatches, mismatches
+from tacit.cli.train import telling
+from tacit.data.mismatches import Mismatches
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.sources.opening import stored_columns
@@ -35,39 +36,36 @@ def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None
         out.note(f"{len(columns)} columns. Declare their bounds and levels from the codebook, never from the records.")
 
 
-@app.command(
-    epilog=example(
-        "tacit schema check s.toml --data patients.csv",
-        "tacit schema check s.toml --data patients.csv --epsilon 0.1 --ledger sqlite:///l.db",
-    )
-)
+@app.command(epilog=example("tacit schema check s.toml --data patients.csv"))
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema, as TOML.")],
     data: Annotated[str | None, typer.Option(help="Check that this table has the declared columns, too.")] = None,
+    unit: UnitColumn = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Release with noise, for this charge, how much of each column does not fit.")
+        float | None, typer.Option(help="Look at the values, too, for this much: do they fit what is declared?")
     ] = None,
     ledger: LedgerAddress = None,
     account_name: AccountName = None,
-    unit: UnitColumn = None,
+    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a schema, and that a table can be read by it. Values are looked at only where --epsilon pays for it."""
+    """Check a schema, and that a table can be read by it. Values are looked at only for an --epsilon."""
     with answering(as_json, quiet) as out:
+        seed_without_ledger(seed, ledger)
         declared = Schema.load(schema)
-        records = None
-        if data is not None:
-            records = Records(source_of(data), declared, unit=unit)
-        elif unit is not None or epsilon is not None:
-            raise InvalidParameter("--unit and --epsilon are about a table: give --data as well.")
-        if epsilon is None and ledger is not None:
-            raise InvalidParameter("nothing is charged without --epsilon: give it, or leave --ledger out.")
-        paying = account(ledger, account_name)
+        if data is None and (unit, epsilon, ledger, seed) != (None,) * 4:
+            raise InvalidParameter("--unit, --epsilon, --ledger and --seed are about a table: give --data as well.")
+        if epsilon is None and (ledger, seed) != (None, None):
+            raise InvalidParameter("--ledger and --seed are for looking at values: give --epsilon as well.")
+        records = None if data is None else Records(source_of(data), declared, unit=unit)
+        n = None if records is None else records.n
+        found = None
+        if records is not None and epsilon is not None:
+            found = _mismatches(records, epsilon, account(ledger, account_name), seed, out)
         columns = {name: column_in_words(column) for name, column in declared.columns.items()}
         lines = [f"{cell(name)}: {words}" for name, words in columns.items()]
         lines.append(f"target: {declared.target or 'none'}")
-        n = None if records is None else records.n
         if n is not None:
             lines.append(f"the table has these columns; n = {n:,}")
         plain: dict[str, Any] = {
@@ -76,15 +74,28 @@ def check(
             "classes": list(declared.classes),
             "n": n,
         }
-        if records is not None and epsilon is not None:
-            found = _mismatches(records, epsilon, paying)
-            lines += ["", str(found), *found.words]
-            plain["mismatches"] = {each.column: [each.missing, each.undeclared] for each in found.columns}
+        if found is not None:
+            lines += ["", str(found)]
+            plain["mismatches"] = {
+                each.column: {"missing": each.missing, "undeclared": each.undeclared} for each in found.columns
+            }
+            plain["noise"] = found.noise_error
+            plain["guarantee"] = found.release.guarantee
+        elif n is not None:
+            out.note("Whether the values fit is not looked at: --epsilon 0.05 --ledger ... asks, with noise.")
         out.result(plain, "\n".join(lines))
 
 
-def _mismatches(records: Records, epsilon: float, ledger: Ledger | None) -> Mismatches:
-    """Return what does not fit; its warnings are among the words that are printed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return mismatches(records, epsilon=epsilon, ledger=ledger)
+def _mismatches(
+    records: Records, epsilon: float, ledger: Ledger | None, seed: int | None, out: Answering
+) -> Mismatches:
+    """Ask how well the declarations fit; what is much is said to a person, whatever is quiet."""
+    if ledger is None and seed is None:
+        out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
+    with telling(ledger, out), warnings.catch_warnings():
+        # Its words are said below, without the place in a file.
+        warnings.simplefilter("ignore")
+        found = records.mismatches(epsilon=epsilon, ledger=ledger, random_state=seed)
+    for words in found.words:
+        out.warn(words)
+    return found

@@ -10,7 +10,8 @@ _HEAD = """\
 #   number     low, high: the range by meaning; log = true for amounts that span orders of magnitude; missing = a value
 #   category   levels = ["A", "B"]; other = "B" takes in everything else
 #   ordinal    levels in their order; missing = a level
-#   flag       false = ["no"], true = ["yes"]; missing = true or false
+#   flag       false = ["no"], true = ["yes"], as the table writes them (left out: false, False, 0; true, True, 1);
+#              missing = true or false
 #   moment     low = "2015-01-01", high = "2024-12-31"; missing = a date
 #   key        an id: never coded, may fix the part that a record is in
 #   ignored    not used

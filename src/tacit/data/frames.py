@@ -126,7 +126,7 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
         import narwhals as nw
     except ImportError:
         raise InvalidParameter(
-            f"reading a {type(table).__name__} needs narwhals. Install it with `pip install 'tacit[cli]'`, or "
+            f"reading a {type(table).__name__} needs narwhals. Install it with `pip install narwhals`, or "
             "pass a dict of columns."
         ) from None
     try:

@@ -6,7 +6,7 @@ from typing import Any
 from tacit.accounting.unit import PUBLIC, Unit
 from tacit.budget import Budget
 from tacit.data.columns import Column, Moment, Number, Uncoded
-from tacit.data.levels import Levelled
+from tacit.data.levels import Flag, Levelled
 from tacit.data.schema import Schema
 from tacit.version import VERSION
 
@@ -32,12 +32,18 @@ def column_in_words(column: Column) -> str:
         return f"a number from {column.low:g} to {column.high:g}"
     if isinstance(column, Moment):
         return f"a moment from {column.low} to {column.high}"
+    if isinstance(column, Flag):
+        return f"one of {', '.join(_spelled(*each) for each in column.spellings)}"
     if isinstance(column, Levelled):
         names = ", ".join(column.classes[:_MOST_LEVELS])
         more = f" and {len(column.classes) - _MOST_LEVELS} more" if len(column.classes) > _MOST_LEVELS else ""
         return f"one of {names}{more}"
     assert isinstance(column, Uncoded)
     return "not used"
+
+
+def _spelled(first: str, *others: str) -> str:
+    return f"{first} (or {', '.join(others)})" if others else first
 
 
 def domain_in_words(schema: Schema | None, features: int, unit: Unit) -> str:

@@ -106,8 +106,9 @@ def stored_in(path: Path) -> Mapping[str, Stored]:
 def _duckdb() -> Any:
     try:
         import duckdb
+        import pyarrow  # noqa: F401, what DuckDB hands the records over in
     except ModuleNotFoundError as error:
-        raise InvalidParameter("files are read with DuckDB: pip install 'tacit[cli]'.") from error
+        raise InvalidParameter(f"files are read with {error.name}: pip install 'tacit[cli]'.") from error
     limit = address_limit()
     # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map.
     modest: dict[str, Any] = {} if limit is None else {"threads": 1, "memory_limit": f"{limit // 10 // 2**20 + 1}MB"}
