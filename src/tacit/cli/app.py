@@ -20,6 +20,8 @@ from tacit.cli.predict import EXAMPLE as PREDICT
 from tacit.cli.predict import predict
 from tacit.cli.query import EXAMPLE as QUERY
 from tacit.cli.query import query
+from tacit.cli.reproduce import EXAMPLE as REPRODUCE
+from tacit.cli.reproduce import reproduce
 from tacit.cli.schema import app as schema
 from tacit.cli.train import EXAMPLE as TRAIN
 from tacit.cli.train import train
@@ -64,4 +66,5 @@ app.command(epilog=EXPLAIN)(explain)
 app.add_typer(schema, name="schema")
 app.add_typer(ledger, name="ledger")
 app.command(epilog=AUDIT)(audit)
+app.command(epilog=REPRODUCE)(reproduce)
 app.command(epilog=DEMO)(demo)
