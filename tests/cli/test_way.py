@@ -68,20 +68,6 @@ def test_a_filled_in_draft_is_a_schema(clinic):
     }
 
 
-def test_what_does_not_fit_is_told_for_a_charge(clinic):
-    """A flag whose words stand differently in the file is noticed, for epsilon and for nothing else."""
-    (clinic.folder / "s.toml").write_text(SCHEMA.replace('"yes"', '"Yes"'), "utf-8")
-    asked = ("schema", "check", "s.toml", "--data", "patients.csv")
-    assert clinic.run(*asked, "--ledger", clinic.address).code == 2
-    assert clinic.run(*asked[:3], "--epsilon", "0.5").code == 2
-    assert clinic.ledger.spent == tacit.Budget(0)
-    told = clinic.run(*asked, "--epsilon", "0.5", "--ledger", clinic.address, "--json").plain
-    assert told["mismatches"]["smoker"][1] > 0.3 > told["mismatches"]["age"][1]
-    said = clinic.run(*asked, "--epsilon", "0.5", "--ledger", clinic.address)
-    assert "of the values of 'smoker' lie beyond" in said.out
-    assert clinic.ledger.spent == tacit.Budget(1)
-
-
 def test_train_tells_the_same_as_the_library(trained):
     """Model, card, report and ledger agree; keys of the JSON are stable."""
     model = tacit.load("m.tacit")
@@ -301,15 +287,15 @@ def test_the_page_on_commands_runs_from_top_to_bottom(clinic):
 
 def test_a_schema_that_does_not_fit_its_values_is_told_for_an_epsilon(clinic):
     """Yes and no in the file, true and false in the schema: nothing is said for free, and all of it for a charge."""
-    write_table(clinic.folder / "patients.csv", count=3000, ill=("yes", "no"))
+    write_table(clinic.folder / "patients.csv", count=6000, ill=("yes", "no"))
     asked = ("schema", "check", "s.toml", "--data", "patients.csv")
     free = clinic.run(*asked)
-    assert (free.code, "'ill'" in free.err) == (0, False)
+    assert (free.code, "of 'ill'" in free.out) == (0, False)
     assert clinic.ledger.spent == Budget(0)
     paid = clinic.run(*asked, "--epsilon", "0.5", "--ledger", clinic.address)
     assert paid.code == 0
-    assert "About 100% of the values of 'ill' lie beyond the declared bounds, or at no declared level." in paid.err
-    assert "'smoker'" not in paid.err
+    assert re.search(r"About (9\d|100)% of the values of 'ill' lie beyond the declared bounds", paid.out)
+    assert "of 'smoker'" not in paid.out
     assert clinic.ledger.spent == Budget(0.5)
     plain = clinic.run(*asked, "--epsilon", "0.5", "--seed", "1", "--json").plain
     assert plain["mismatches"]["ill"]["undeclared"] > 0.9 > 0.1 > abs(plain["mismatches"]["smoker"]["undeclared"])

@@ -36,7 +36,12 @@ def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None
         out.note(f"{len(columns)} columns. Declare their bounds and levels from the codebook, never from the records.")
 
 
-@app.command(epilog=example("tacit schema check s.toml --data patients.csv"))
+@app.command(
+    epilog=example(
+        "tacit schema check s.toml --data patients.csv",
+        "tacit schema check s.toml --data patients.csv --epsilon 0.1 --ledger sqlite:///l.db",
+    )
+)
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema, as TOML.")],
     data: Annotated[str | None, typer.Option(help="Check that this table has the declared columns, too.")] = None,
@@ -75,10 +80,11 @@ def check(
             "n": n,
         }
         if found is not None:
-            lines += ["", str(found)]
+            lines += ["", str(found), *found.words]
             plain["mismatches"] = {
                 each.column: {"missing": each.missing, "undeclared": each.undeclared} for each in found.columns
             }
+            plain["words"] = list(found.words)
             plain["noise"] = found.noise_error
             plain["guarantee"] = found.release.guarantee
         elif n is not None:
@@ -89,13 +95,9 @@ def check(
 def _mismatches(
     records: Records, epsilon: float, ledger: Ledger | None, seed: int | None, out: Answering
 ) -> Mismatches:
-    """Ask how well the declarations fit; what is much is said to a person, whatever is quiet."""
+    """Ask how well the declarations fit; warnings are among the words that are printed."""
     if ledger is None and seed is None:
         out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
     with telling(ledger, out), warnings.catch_warnings():
-        # Its words are said below, without the place in a file.
-        warnings.simplefilter("ignore")
-        found = records.mismatches(epsilon=epsilon, ledger=ledger, random_state=seed)
-    for words in found.words:
-        out.warn(words)
-    return found
+        warnings.simplefilter("ignore", UserWarning)
+        return records.mismatches(epsilon=epsilon, ledger=ledger, random_state=seed)
