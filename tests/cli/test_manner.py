@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -181,6 +182,21 @@ def test_a_full_disk_is_noticed_before_any_charge(clinic):
         assert list(small.iterdir()) == []
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.parametrize("option", ["--output", "--report", "--card"])
+def test_a_file_that_may_not_grow_is_noticed_before_any_charge(clinic, option):
+    """Where no file may grow beyond 64 KiB, nothing is charged and nothing is left; this needs no rights."""
+    head, before = clinic.ledger.head, clinic.names()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, hard))
+    try:
+        ended = clinic.train("--ledger", clinic.address, option, "there.json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (ended.code, "cannot be written: file too large" in ended.err) == (2, True)
+    assert clinic.ledger.head == head
+    assert clinic.names() == before
 
 
 def test_a_disk_that_fills_up_during_the_fit_loses_nothing(clinic, monkeypatch):

@@ -13,6 +13,7 @@ With `--json` the result is one JSON object with stable keys, and so is an error
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,8 +90,13 @@ def errors() -> Console:
 @contextmanager
 def answering(as_json: bool = False, quiet: bool = False) -> Iterator[Answering]:
     """Turn whatever happens into an answer with its exit code."""
+    told = Answering(as_json, quiet)
     try:
-        yield Answering(as_json, quiet)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: told.warn(f"Warning: {message}")
+            # Commands say so themselves, in words of the command line.
+            warnings.filterwarnings("ignore", "odd terms: a private fit under no ledger")
+            yield told
     except typer.Exit:
         raise
     except BudgetExceeded as error:

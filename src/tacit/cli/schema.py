@@ -33,6 +33,10 @@ def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None
             out.result({"columns": columns, "schema": toml}, "")
         else:
             typer.echo(toml, nl=False)
+        if len(columns) == 1 and any(mark in columns[0]["name"] for mark in ";\t|"):
+            out.warn(
+                "There is one column: are they separated by something else than commas? Save the file with commas."
+            )
         out.note(f"{len(columns)} columns. Declare their bounds and levels from the codebook, never from the records.")
 
 

@@ -71,6 +71,7 @@ def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) 
             raise InvalidParameter(
                 f"the schema declares a column {name!r} that the table does not have"
                 + (f"; did you mean {near!r}? " if near else ". ")
+                + ("It has one column: are they separated by something else than commas? " if len(stored) == 1 else "")
                 + "Declare the columns by the names that the table gives them, or leave this one out."
             )
         wanted, advice = next(accepted for kind, accepted in _ACCEPTED.items() if isinstance(column, kind))
