@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.cli.console import cell, console, say
-from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, QueryFailed, TacitError
+from tacit.errors import BudgetExceeded, LedgerCorrupt, QueryFailed, TacitError
 
 # The root of errors of usage: click's own, or that of the click which typer carries.
 UsageProblem: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -141,14 +141,6 @@ def facts(rows: Mapping[str, str]) -> Table:
     for name, value in rows.items():
         table.add_row(cell(name), Text("\n").join(cell(line) for line in value.split("\n")))
     return table
-
-
-def seed_without_ledger(seed: int | None, ledger: str | None) -> None:
-    """Refuse a seed where a ledger is given: it would make a rehearsal, which is not private and not charged."""
-    if seed is not None and ledger is not None:
-        raise InvalidParameter(
-            "a seed makes a rehearsal, which is not private and never charged: give --seed or --ledger, not both."
-        )
 
 
 Accountant = Literal["basic", "renyi", "gaussian"]

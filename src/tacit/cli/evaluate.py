@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.answering import AsJson, Quiet, answering, example, seed_without_ledger
+from tacit.cli import sources
+from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.predict import ModelFile
-from tacit.cli.sources import AccountName, KeyColumn, LedgerAddress, Part, Source, UnitColumn, account, opened
 from tacit.cli.train import telling, write_all
 from tacit.errors import InvalidParameter
 from tacit.evaluation import Figure, report
@@ -25,19 +25,19 @@ EXAMPLE = example(
 
 def evaluate(
     model: ModelFile,
-    source: Source,
+    source: sources.Source,
     epsilon: Annotated[float, typer.Option(help="How much the scores may cost, all of them together.")],
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail.")] = 0.0,
-    ledger: LedgerAddress = None,
-    account_name: AccountName = None,
+    ledger: sources.LedgerAddress = None,
+    account_name: sources.AccountName = None,
     report_file: Annotated[
         Path | None, typer.Option("--report", help="The report; by default beside the model, as .scores.html.")
     ] = None,
-    unit: UnitColumn = None,
-    key: KeyColumn = None,
-    part: Part = "all",
-    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")] = False,
+    unit: sources.UnitColumn = None,
+    key: sources.KeyColumn = None,
+    part: sources.Part = "all",
+    seed: sources.Seed = None,
+    dry_run: sources.DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -46,13 +46,12 @@ def evaluate(
     Trained on --part train and evaluated on --part test of the same table, the two cost the larger of both.
     """
     with answering(as_json, quiet) as out:
-        seed_without_ledger(seed, ledger)
-        found, paying = load(model), account(ledger, account_name)
+        found, paying = load(model), sources.account(ledger, account_name, seed)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
         place = report_file or model.with_suffix(".scores.html")
-        records = opened(source, encoder.schema, unit=unit, key=key, part=part)
+        records = sources.opened(source, encoder.schema, unit=unit, key=key, part=part)
         from_account = records.account(paying)
         if dry_run:
             left = None if from_account is None else exact_amount(from_account.remaining)

@@ -6,18 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.answering import AsJson, Quiet, answering, example, seed_without_ledger
-from tacit.cli.sources import (
-    AccountName,
-    KeyColumn,
-    LedgerAddress,
-    Part,
-    SchemaFile,
-    Source,
-    UnitColumn,
-    account,
-    opened,
-)
+from tacit.cli import sources
+from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.train import telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
@@ -32,31 +22,30 @@ _LONGEST = 10_000
 
 
 def query(
-    source: Source,
+    source: sources.Source,
     question: Annotated[str, typer.Argument(help="Such as: age > 60 and ward in ['A', 'B'].")],
-    schema: SchemaFile,
+    schema: sources.SchemaFile,
     epsilon: Annotated[float | None, typer.Option(help="How much the answer may cost.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Or how far it may be off; the cost follows.")] = None,
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail.")] = 0.0,
     confidence: Annotated[float, typer.Option(help="How sure the answer's tolerance is.")] = 0.95,
-    ledger: LedgerAddress = None,
-    account_name: AccountName = None,
-    unit: UnitColumn = None,
-    key: KeyColumn = None,
-    part: Part = "all",
-    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")] = False,
+    ledger: sources.LedgerAddress = None,
+    account_name: sources.AccountName = None,
+    unit: sources.UnitColumn = None,
+    key: sources.KeyColumn = None,
+    part: sources.Part = "all",
+    seed: sources.Seed = None,
+    dry_run: sources.DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Ask which share of the records something is true of, or for the mean of a number with declared bounds."""
     with answering(as_json, quiet) as out:
-        seed_without_ledger(seed, ledger)
         if (epsilon is None) == (tolerance is None):
             raise InvalidParameter("give --epsilon, what the answer may cost, or --tolerance, how far it may be off.")
-        declared, paying = Schema.load(schema), account(ledger, account_name)
+        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed)
         asked = StatisticalQuery(function_of(question))
-        records = opened(source, declared, unit=unit, key=key, part=part)
+        records = sources.opened(source, declared, unit=unit, key=key, part=part)
         oracle = StatisticalOracle(records, ledger=paying, random_state=seed)
         how: dict[str, Any] = {"epsilon": epsilon, "tolerance": tolerance, "delta": delta, "confidence": confidence}
         if dry_run:

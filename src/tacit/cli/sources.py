@@ -26,6 +26,11 @@ Part = Annotated[
     Literal["all", "train", "test"], typer.Option(help="Which part: all, or one of a split in 80 and 20 %.")
 ]
 
+Seed = Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")]
+ModelOutput = Annotated[Path, typer.Option(help="The model file.")]
+ModelReport = Annotated[Path | None, typer.Option(help="The report; by default beside the model, as .html.")]
+
 
 def source_of(text: str) -> Any:
     """Return what `Records` take: a path, or an address and a table where the text is address#table."""
@@ -44,8 +49,12 @@ def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part
     return train if part == "train" else test
 
 
-def account(address: str | None, name: str | None) -> Ledger | None:
-    """Open a ledger if one is named."""
+def account(address: str | None, name: str | None, seed: int | None) -> Ledger | None:
+    """Open a ledger if one is named; refuse a seed beside it, which makes a rehearsal: not private, not charged."""
+    if seed is not None and address is not None:
+        raise InvalidParameter(
+            "a seed makes a rehearsal, which is not private and never charged: give --seed or --ledger, not both."
+        )
     if address is None and name is not None:
         raise InvalidParameter("--account names an account of a ledger: give --ledger as well.")
     return None if address is None else Ledger.open(address, name=name)

@@ -11,27 +11,8 @@ from typing import Annotated, Any, Literal, final
 import typer
 
 from tacit.accounting.ledger import Ledger
-from tacit.cli.answering import (
-    FAILED,
-    Answering,
-    AsJson,
-    Quiet,
-    answering,
-    example,
-    refuse,
-    seed_without_ledger,
-)
-from tacit.cli.sources import (
-    AccountName,
-    KeyColumn,
-    LedgerAddress,
-    Part,
-    SchemaFile,
-    Source,
-    UnitColumn,
-    account,
-    opened,
-)
+from tacit.cli import sources
+from tacit.cli.answering import FAILED, Answering, AsJson, Quiet, answering, example, refuse
 from tacit.data.columns import Number
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -77,35 +58,34 @@ class Files:
 
 
 def train(
-    source: Source,
-    schema: SchemaFile,
+    source: sources.Source,
+    schema: sources.SchemaFile,
     epsilon: Annotated[float, typer.Option(help="How much privacy the model may cost; usual values are 0.1 to 10.")],
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail; 0 promises for sure.")] = 0.0,
     method: Annotated[
         Method, typer.Option(help="The model; auto: logistic for classes, linear for a number.")
     ] = "auto",
-    ledger: LedgerAddress = None,
-    account_name: AccountName = None,
-    output: Annotated[Path, typer.Option(help="The model file.")] = Path("model.tacit"),
-    report: Annotated[Path | None, typer.Option(help="The report; by default beside the model, as .html.")] = None,
+    ledger: sources.LedgerAddress = None,
+    account_name: sources.AccountName = None,
+    output: sources.ModelOutput = Path("model.tacit"),
+    report: sources.ModelReport = None,
     card: Annotated[Path | None, typer.Option(help="Write the privacy card, too: a .yaml or .json file.")] = None,
     about: Annotated[Path | None, typer.Option(help="TOML with what only people know, for the card.")] = None,
-    unit: UnitColumn = None,
-    key: KeyColumn = None,
-    part: Part = "all",
-    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")] = False,
+    unit: sources.UnitColumn = None,
+    key: sources.KeyColumn = None,
+    part: sources.Part = "all",
+    seed: sources.Seed = None,
+    dry_run: sources.DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a private model: charge the ledger, learn, and write the model, its card and a report."""
     with answering(as_json, quiet) as out:
-        seed_without_ledger(seed, ledger)
         files = Files(output, report or output.with_suffix(".html"), card)
-        declared, answers, paying = Schema.load(schema), _answers(about), account(ledger, account_name)
+        declared, answers, paying = Schema.load(schema), _answers(about), sources.account(ledger, account_name, seed)
         model = model_for(method, declared, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
         with telling(paying, out):
-            records = opened(source, declared, unit=unit, key=key, part=part)
+            records = sources.opened(source, declared, unit=unit, key=key, part=part)
             price = model.price(records)
             if dry_run:
                 out.result(priced(price), str(price))

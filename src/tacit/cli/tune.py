@@ -5,18 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.answering import AsJson, Quiet, answering, example, seed_without_ledger
-from tacit.cli.sources import (
-    AccountName,
-    KeyColumn,
-    LedgerAddress,
-    Part,
-    SchemaFile,
-    Source,
-    UnitColumn,
-    account,
-    opened,
-)
+from tacit.cli import sources
+from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.train import Files, Method, model_for, priced, telling, write_all
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
@@ -32,23 +22,23 @@ EXAMPLE = example(
 
 
 def tune(
-    source: Source,
-    schema: SchemaFile,
+    source: sources.Source,
+    schema: sources.SchemaFile,
     epsilon: Annotated[float, typer.Option(help="How much everything may cost: all fits, all scores, the model.")],
     candidates: Annotated[
         list[str], typer.Option("--try", help="Values to try, such as alpha=auto,0.01,0.1; one option a parameter.")
     ],
     method: Annotated[Method, typer.Option(help="The model; auto: by the target.")] = "auto",
     runs: Annotated[float | None, typer.Option(help="How many fits on average; by default 50 or more.")] = None,
-    ledger: LedgerAddress = None,
-    account_name: AccountName = None,
-    output: Annotated[Path, typer.Option(help="The model file.")] = Path("model.tacit"),
-    report: Annotated[Path | None, typer.Option(help="The report; by default beside the model, as .html.")] = None,
-    unit: UnitColumn = None,
-    key: KeyColumn = None,
-    part: Part = "all",
-    seed: Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and do nothing.")] = False,
+    ledger: sources.LedgerAddress = None,
+    account_name: sources.AccountName = None,
+    output: sources.ModelOutput = Path("model.tacit"),
+    report: sources.ModelReport = None,
+    unit: sources.UnitColumn = None,
+    key: sources.KeyColumn = None,
+    part: sources.Part = "all",
+    seed: sources.Seed = None,
+    dry_run: sources.DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -57,9 +47,8 @@ def tune(
     How long it takes tells how many runs there were, which is not private: do not publish it.
     """
     with answering(as_json, quiet) as out:
-        seed_without_ledger(seed, ledger)
         files = Files(output, report or output.with_suffix(".html"), None)
-        declared, paying = Schema.load(schema), account(ledger, account_name)
+        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed)
         search = PrivateSearch(
             model_for(method, declared),
             _grid(candidates),
@@ -68,7 +57,7 @@ def tune(
             ledger=paying,
             random_state=seed,
         )
-        records = opened(source, declared, unit=unit, key=key, part=part)
+        records = sources.opened(source, declared, unit=unit, key=key, part=part)
         price = search.price(records)
         if dry_run:
             out.result(priced(price), str(price))

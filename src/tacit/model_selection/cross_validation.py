@@ -1,6 +1,5 @@
 """Cross-validation with its honest price: each record is in all training parts but one, and judged once."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
@@ -19,9 +18,9 @@ from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism, typed_below
 from tacit.model_selection.data import Data, checked_estimator, payer, places
-from tacit.model_selection.judging import Scoring, checked_scoring, goodness, in_words, noisy_mean
+from tacit.model_selection.judging import Scoring, checked_scoring, in_words, judged
 from tacit.model_selection.search import told
-from tacit.noise import Source, within
+from tacit.noise import Source
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
 
@@ -42,7 +41,7 @@ class Folds(Mechanism[Callable[[Source], Floats], Floats]):
 
     @property
     def budget(self) -> Budget:  # type: ignore[override]
-        """The whole price."""
+        """The price of everything: each record is learned from in all fits but one, and judged once."""
         return self.fitting * (self.folds - 1) + self.judging
 
     @property
@@ -62,7 +61,7 @@ class Folds(Mechanism[Callable[[Source], Floats], Floats]):
         return value
 
     def randomise(self, value: Callable[[Source], Floats], source: Source) -> Floats:
-        """Fit and judge."""
+        """Run the procedure: fit to all folds but one and judge, fold by fold."""
         return value(source)
 
 
@@ -154,12 +153,5 @@ def _mechanism(estimator: Any, epsilon: float, folds: int) -> Folds:
 
 def _score(setting: Any, data: Data, left_out: Any, scoring: str, law: Laplace, source: Source) -> float:
     """Fit to the other folds and judge on this one; NaN if it fails."""
-    model, test = clone(setting).set_params(random_state=within(source)), data.part(left_out)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            model.fit(*data.part(~left_out).arguments)
-            good = goodness(model, test, scoring)
-        except Exception:
-            return float("nan")
-    return noisy_mean(good, test.slots, law, source)
+    found = judged(setting, data.part(~left_out), data.part(left_out), scoring, law, source)
+    return float("nan") if found is None else found[0]

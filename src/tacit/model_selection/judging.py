@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import public_data
 from tacit.mechanisms.laplace import Laplace
 from tacit.model_selection.data import Data
-from tacit.noise import Source
+from tacit.noise import Source, within
 from tacit.numerics.arrays import Floats
 
 Scoring = Literal["auto", "accuracy", "log_loss", "error"]
@@ -45,6 +45,21 @@ def goodness(model: Any, data: Data, scoring: str) -> float:
         shares = _MEASURES[scoring](model, data)
     steps = np.floor(np.clip(np.nan_to_num(shares), 0.0, 1.0) * data.weights() * _STEPS)
     return float(steps.astype(np.int64).sum()) / _STEPS
+
+
+def judged(
+    setting: Any, train: Data, test: Data, scoring: str, law: Laplace, source: Source
+) -> tuple[float, Any] | None:
+    """Return the noisy score of an estimator fitted to a part, and the model; None for whatever fails, and not why."""
+    model = clone(setting).set_params(random_state=within(source))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(*train.arguments)
+            good = goodness(model, test, scoring)
+        except Exception:
+            return None
+    return noisy_mean(good, test.slots, law, source), model
 
 
 def noisy_mean(good: float, slots: int, law: Laplace, source: Source) -> float:

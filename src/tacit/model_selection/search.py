@@ -1,6 +1,5 @@
 """The best of several candidates, chosen privately by random repetition."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, final
@@ -21,8 +20,8 @@ from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.repetition import Repetition, Run
 from tacit.model_selection.data import Data, checked_estimator, payer, places
-from tacit.model_selection.judging import Scoring, checked_scoring, goodness, in_words, noisy_mean
-from tacit.noise import Source, within
+from tacit.model_selection.judging import Scoring, checked_scoring, in_words, judged
+from tacit.noise import Source
 from tacit.releases import Release, release
 
 _TOLD = ("epsilon", "delta", "ledger", "random_state", "classes", "target_range")
@@ -199,12 +198,4 @@ def told(estimator: Any, data: Data) -> Any:
 
 def _run(candidate: int, setting: Any, train: Data, test: Data, scoring: str, law: Laplace, source: Source) -> Run:
     """Fit one candidate and judge it; a run that fails is an outcome below all others, and says nothing of why."""
-    model = clone(setting).set_params(random_state=within(source))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            model.fit(*train.arguments)
-            good = goodness(model, test, scoring)
-        except Exception:
-            return Run(candidate)
-    return Run(candidate, noisy_mean(good, test.slots, law, source), model)
+    return Run(candidate, *(judged(setting, train, test, scoring, law, source) or ()))

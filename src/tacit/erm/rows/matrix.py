@@ -34,14 +34,14 @@ class Stored(ABC):
         return rows, columns
 
     @property
-    @abstractmethod
     def entries(self) -> int:
-        """How many numbers are stored, explicit zeros included."""
+        """How many numbers are stored, explicit zeros included: of dense rows all."""
+        return math.prod(self.shape)
 
     @property
-    @abstractmethod
     def longest(self) -> int:
-        """The largest number of stored numbers in a row."""
+        """The largest number of stored numbers in a row: of dense rows all columns."""
+        return self.shape[1]
 
     @abstractmethod
     def every(self, step: int) -> "Stored":
@@ -103,17 +103,7 @@ class Matrix(Stored):
 @final
 @dataclass(frozen=True, eq=False)
 class DenseMatrix(Matrix):
-    """A two-dimensional array."""
-
-    @property
-    def entries(self) -> int:
-        """Every number is stored."""
-        return int(self.array.size)
-
-    @property
-    def longest(self) -> int:
-        """Every row has all columns."""
-        return int(self.array.shape[1])
+    """Rows in an array of two dimensions."""
 
     def part(self, start: int, stop: int) -> Self:
         """Return the rows from start to stop, a view when they are doubles already."""
@@ -159,7 +149,7 @@ class SparseMatrix(Matrix):
 
     @cached_property
     def longest(self) -> int:
-        """The fullest row."""
+        """The number of stored numbers in the fullest row."""
         return int(np.diff(self.array.indptr).max())
 
     def part(self, start: int, stop: int) -> Self:
@@ -208,16 +198,6 @@ class SparseMatrix(Matrix):
 class DiskMatrix(Stored):
     """Dense rows in a private file; a part of them is read whenever it is asked for."""
 
-    @property
-    def entries(self) -> int:
-        """Every number is stored."""
-        return math.prod(self.array.shape)
-
-    @property
-    def longest(self) -> int:
-        """Every row has all columns."""
-        return int(self.array.shape[1])
-
     def every(self, step: int) -> Stored:
         """Return every step-th row, in memory if they fit there."""
         sample = self.array[::step]
@@ -241,11 +221,6 @@ class SpreadMatrix(Stored):
     def entries(self) -> int:
         """None is stored here."""
         return 0
-
-    @property
-    def longest(self) -> int:
-        """Every row has all columns."""
-        return int(self.array.width)
 
     def every(self, step: int) -> Stored:
         """Return a sample, on the same nodes."""
