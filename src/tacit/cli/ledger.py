@@ -19,7 +19,7 @@ from tacit.cli.console import cell, console
 from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.reports.card import card_of_ledger
-from tacit.reports.facts import exact_amount
+from tacit.reports.facts import account, exact_amount
 
 app = typer.Typer(help="Budget accounts: create one, look at what was spent, verify its history.", no_args_is_help=True)
 
@@ -175,15 +175,7 @@ def _witnessed(path: Path, name: str | None, head: str | None) -> tuple[str, str
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:
-    return {
-        "name": ledger.name,
-        "accountant": ledger.accountant,
-        "unit": ledger.unit,
-        "budget": exact_amount(ledger.budget),
-        "spent": exact_amount(ledger.spent),
-        "left": exact_amount(ledger.remaining),
-        "head": ledger.head,
-    }
+    return {**account(ledger), "unit": ledger.unit}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

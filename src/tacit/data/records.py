@@ -17,7 +17,7 @@ from tacit.data.schema import Schema
 from tacit.data.sources.memory import HeldTable, MemoryTable
 from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
-from tacit.data.values import KEYS, IntArray
+from tacit.data.values import KEYS, AnyArray, IntArray
 from tacit.errors import InvalidParameter
 from tacit.notebook import card
 from tacit.numerics.arrays import Floats
@@ -164,6 +164,11 @@ class Records:
         """Return for each row the number of the person whose it is; None where each record is by itself. Private."""
         found = self.persons()
         return None if found is None else found.owners
+
+    def targets(self) -> AnyArray:
+        """Return the target of every record, cleaned: a number, or the place of a declared level, -1 for none."""
+        target = str(self.schema.target)
+        return np.concatenate([block[target] for block in self.blocks((target,))])
 
     def weights(self) -> Floats | None:
         """Return for each row 1/k, rounded down, if its person has k rows; None where each record is by itself."""

@@ -76,7 +76,7 @@ def encoded(
     rows = encoder.transform(records)
     if task == "none":
         return Encoded(rows, np.zeros(len(rows)), (), encoder, records.persons())
-    targets = _targets(records)
+    targets = records.targets()
     if not isinstance(column, Levelled):
         return Encoded(rows, targets, (), encoder, records.persons())
     unknown = targets < 0
@@ -88,12 +88,6 @@ def encoded(
     return Encoded(
         kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()
     )
-
-
-def _targets(records: Records) -> AnyArray:
-    """Return the cleaned target of every record."""
-    target = str(records.schema.target)
-    return np.concatenate([block[target] for block in records.blocks((target,))])
 
 
 def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = None, groups: object = None) -> Any:

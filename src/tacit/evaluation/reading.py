@@ -74,12 +74,11 @@ def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: o
     if not classes and not isinstance(declared, Number):
         raise InvalidParameter("the model predicts a number: the schema must declare a target that is a Number.")
     held = X.held()
-    found = np.concatenate([block[str(target)] for block in held.blocks((str(target),))])
+    found = held.targets()
     if isinstance(declared, Levelled):
         found = np.array([*declared.classes, None], dtype=object)[found]
     bounds = (declared.low, declared.high) if isinstance(declared, Number) else None
-    unit: Unit = "record" if X.unit is None else "person"
-    return HeldOut(held, found, X.n, held.weights(), unit, X.account(ledger), X.coins(random_state), bounds)
+    return HeldOut(held, found, X.n, held.weights(), X.whom, X.account(ledger), X.coins(random_state), bounds)
 
 
 def tells_classes(model: Any) -> bool:
@@ -100,11 +99,9 @@ def check_labels(model: Any, y: Any) -> None:
     classes = getattr(model, "classes_", None)
     if classes is None or y is None:
         return
-    kinds = {np.asarray(each).dtype.kind for each in (classes,)}
     stored = getattr(y, "dtype", None)
-    kind = stored.kind if isinstance(stored, np.dtype) else ""
-    texts = kinds <= {"U"} or all(isinstance(each, str) for each in np.asarray(classes).tolist())
-    if (texts and kind in "biuf" and kind) or (not texts and kind == "U"):
+    texts = all(isinstance(each, str) for each in np.asarray(classes).tolist())
+    if isinstance(stored, np.dtype) and stored.kind in ("biuf" if texts else "U"):
         raise InvalidParameter(
             f"the model's classes are {'texts' if texts else 'numbers'}, and the labels are stored as {stored}: none "
             "can match. Spell labels as they were spelled for the fit. Nothing was charged."

@@ -105,8 +105,7 @@ class Data:
         """Return the target of every row: a class, None for one that is not declared, or a number."""
         if not isinstance(self.X, Records):
             return np.asarray(self.y)
-        name = str(self.X.schema.target)
-        cleaned = np.concatenate([block[name] for block in self.X.blocks((name,))])
+        cleaned = self.X.targets()
         return cleaned if self.classes is None else np.array([*self.classes, None], dtype=object)[cleaned]
 
     def weights(self) -> Floats:

@@ -209,14 +209,7 @@ def _own(release: Release[Any], ledger: Ledger | None, audit: str | None, name: 
         where = [f"{partition}={part}" for partition, part in entry.path]
         found["entry"] = {"number": entry.number, "time": entry.time, "part": where, "hash": entry.hash}
     if ledger is not None:
-        found["ledger"] = {
-            "name": ledger.name,
-            "accountant": ledger.accountant,
-            "budget": facts.exact_amount(ledger.budget),
-            "spent": facts.exact_amount(ledger.spent),
-            "left": facts.exact_amount(ledger.remaining),
-            "head": ledger.head,
-        }
+        found["ledger"] = facts.account(ledger)
     if name is not None:
         claim = "" if release.budget is None else f" --epsilon {release.budget.epsilon:g}"
         found["audit"] = audit or f"not run for this card; attack the method with: tacit audit {name}{claim}"

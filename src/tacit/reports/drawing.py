@@ -53,6 +53,10 @@ class _Frame:
     def text(self, words: str, x: float, y: float, anchor: str = "middle") -> None:
         write(self.root, words, x, y, anchor)
 
+    def dot(self, x: float, y: float, size: int, colour: int) -> None:
+        spot = {"cx": _number(x), "cy": _number(y), "r": str(size), "class": f"dot c{colour}"}
+        SubElement(self.root, "circle", spot)
+
     def axis(self) -> None:
         """Draw zero, and name some heights."""
         if self.low < 0 < self.high:
@@ -113,8 +117,7 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
             height = y + (number - (len(rows) - 1) / 2) * min(4.0, step / (len(rows) + 1))
             ends = [(frame.x(max(at - wide, low)), height), (frame.x(min(at + wide, high)), height)]
             frame.line(ends, f"whisker c{number % _COLOURS}")
-            dot = {"cx": _number(frame.x(at)), "cy": _number(height), "r": "3", "class": f"dot c{number % _COLOURS}"}
-            SubElement(frame.root, "circle", dot)
+            frame.dot(frame.x(at), height, 3, number % _COLOURS)
     for tick in ticks(low, high):
         frame.text(f"{tick:g}", frame.x(tick), _TALL - 16)
     more = len(values) - len(kept)
@@ -132,16 +135,9 @@ def _surface(effect: Effect) -> Markup:
     for one in range(grid.shape[0]):
         for other in range(grid.shape[1]):
             value = float(grid[one, other])
-            left, right = frame.x(one), frame.x(one + 1)
-            bottom, top = frame.y(other), frame.y(other + 1)
-            box = {
-                "x": _number(left),
-                "y": _number(top),
-                "width": _number(right - left),
-                "height": _number(bottom - top),
-            }
-            kind = {"class": "up" if value > 0 else "down", "fill-opacity": f"{abs(value) / largest:.3f}"}
-            SubElement(frame.root, "rect", {**box, **kind})
+            left, top = frame.x(one), frame.y(other + 1)
+            box = _box(frame.root, left, top, frame.x(one + 1) - left, frame.y(other) - top, _sign(value))
+            box.set("fill-opacity", f"{abs(value) / largest:.3f}")
     frame.text(f"{shown(effect.column)}: strongest {largest:.2g}", _WIDE / 2, _TALL - 8)
     return frame.done()
 
@@ -163,8 +159,7 @@ def bars(names: Sequence[str], values: Floats, noises: Floats | None, most: int 
         value, band = float(values[index]), float(noise[index])
         write(root, shown(str(names[index]), 30), 190, y + 4, "end")
         low, high = sorted((x(0), x(value)))
-        box = {"x": _number(low), "y": _number(y - 5), "width": _number(high - low), "height": "10"}
-        SubElement(root, "rect", {**box, "class": "up" if value > 0 else "down"})
+        _box(root, low, y - 5, high - low, 10, _sign(value))
         ends = [(x(value - band), y), (x(value + band), y)]
         SubElement(root, "polyline", {"points": _points(ends), "class": "whisker"})
     SubElement(root, "polyline", {"points": _points([(x(0), 4), (x(0), tall - 24)]), "class": "zero"})
@@ -180,13 +175,7 @@ def guess_picture(budget: Budget) -> Markup:
     epsilons = [0.1 * step for step in range(61)]
     frame.line([(frame.x(each), frame.y(best_guess(Budget(each)))) for each in epsilons], "curve c0")
     at = min(budget.epsilon, 6.0)
-    dot = {
-        "cx": _number(frame.x(at)),
-        "cy": _number(frame.y(min(best_guess(budget), 1.0))),
-        "r": "5",
-        "class": "dot c1",
-    }
-    SubElement(frame.root, "circle", dot)
+    frame.dot(frame.x(at), frame.y(min(best_guess(budget), 1.0)), 5, 1)
     for tick in (0, 2, 4, 6):
         frame.text(f"{tick}", frame.x(tick), _TALL - 16)
     frame.text("epsilon (dot: this release)", _WIDE / 2, _TALL - 3)
@@ -212,9 +201,7 @@ def square_picture(
         frame.line(spots, f"curve c{number % _COLOURS}")
     for place, value, (low, high) in points:
         frame.line([(frame.x(place), frame.y(max(low, 0))), (frame.x(place), frame.y(min(high, 1)))], "whisker c0")
-        at = min(max(value, 0.0), 1.0)
-        dot = {"cx": _number(frame.x(place)), "cy": _number(frame.y(at)), "r": "3", "class": "dot c0"}
-        SubElement(frame.root, "circle", dot)
+        frame.dot(frame.x(place), frame.y(min(max(value, 0.0), 1.0)), 3, 0)
     frame.text("0", frame.x(0), _TALL - 16)
     frame.text("1", frame.x(1), _TALL - 16, "end")
     frame.text(f"{title}: {up} against {across}", _WIDE / 2, _TALL - 3)
@@ -229,9 +216,7 @@ def budget_picture(before: float, now: float, left: float) -> Markup:
     start = 0.0
     for amount, kind in ((before, "spent"), (now, "now"), (left, "left")):
         width = 600 * amount / whole
-        SubElement(
-            root, "rect", {"x": _number(start), "y": "2", "width": _number(width), "height": "18", "class": kind}
-        )
+        _box(root, start, 2, width, 18, kind)
         start += width
     return Markup(tostring(root, encoding="unicode"))
 
@@ -259,6 +244,15 @@ def shown(text: str, most: int = 60) -> str:
 def write(root: Element, words: str, x: float, y: float, anchor: str) -> None:
     """Write words at a place."""
     SubElement(root, "text", {"x": _number(x), "y": _number(y), "text-anchor": anchor}).text = words
+
+
+def _box(root: Element, x: float, y: float, width: float, height: float, kind: str) -> Element:
+    sizes = {"x": x, "y": y, "width": width, "height": height}
+    return SubElement(root, "rect", {**{name: _number(size) for name, size in sizes.items()}, "class": kind})
+
+
+def _sign(value: float) -> str:
+    return "up" if value > 0 else "down"
 
 
 def _points(points: Sequence[tuple[float, float]]) -> str:

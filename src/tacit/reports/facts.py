@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import PUBLIC, Unit
 from tacit.budget import Budget
 from tacit.data.columns import Column, Moment, Number, Uncoded
@@ -85,6 +86,18 @@ def parameters(budget: Budget | None) -> Mapping[str, Any]:
     if budget is None:
         return {}
     return {"epsilon": budget.epsilon} if budget.is_pure else {"epsilon": budget.epsilon, "delta": budget.delta}
+
+
+def account(ledger: Ledger) -> dict[str, Any]:
+    """Return what an account holds, as plain values."""
+    return {
+        "name": ledger.name,
+        "accountant": ledger.accountant,
+        "budget": exact_amount(ledger.budget),
+        "spent": exact_amount(ledger.spent),
+        "left": exact_amount(ledger.remaining),
+        "head": ledger.head,
+    }
 
 
 def exact_amount(budget: Budget) -> dict[str, str]:
