@@ -49,7 +49,7 @@ def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part
     return train if part == "train" else test
 
 
-def account(address: str | None, name: str | None, seed: int | None) -> Ledger | None:
+def account(address: str | None, name: str | None, seed: int | None = None) -> Ledger | None:
     """Open a ledger if one is named; refuse a seed beside it, which makes a rehearsal: not private, not charged."""
     if seed is not None and address is not None:
         raise InvalidParameter(
