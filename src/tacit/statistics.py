@@ -29,7 +29,7 @@ from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
 from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import Exponential, Gaussian, Laplace
+from tacit.mechanisms import Exponential, additive
 from tacit.releases import Release, release
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
@@ -55,7 +55,7 @@ def count(
     truths, known = truths_of(flags), ("the question",)
     persons = _persons(groups, len(truths))
     marked = int(truths.sum()) if persons is None else _sum_of_shares(truths.astype(np.float64), 0.0, 1.0, persons)
-    mechanism = _additive(Budget(epsilon, delta))
+    mechanism = additive(Budget(epsilon, delta))
     noisy = release(
         mechanism, marked, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
     )
@@ -83,7 +83,7 @@ def sum(
     column, low, high = _clipped(values, low, high)
     persons = _persons(groups, column.size)
     share, size = _sum_of_shares(column, low, high, persons), column.size if persons is None else persons.n
-    mechanism = _additive(Budget(epsilon, delta))
+    mechanism = additive(Budget(epsilon, delta))
     known = (f"low={low:g}", f"high={high:g}")
     noisy = release(
         mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
@@ -133,7 +133,7 @@ def mean_error(
 ) -> float:
     """Return what the noise of `mean` over that many records stays below with this confidence; no record is needed."""
     low, high = _range(low, high)
-    return (high - low) * _additive(Budget(epsilon, delta)).error(confidence) / whole_number("count", count)
+    return (high - low) * additive(Budget(epsilon, delta)).error(confidence) / whole_number("count", count)
 
 
 def histogram(
@@ -168,7 +168,7 @@ def histogram(
         steps = _steps(persons.n)
         parts = persons.parts(int(steps))[found >= 0].astype(np.float64)
         counts = np.bincount(found[found >= 0], weights=parts, minlength=size) / steps
-    mechanism = _additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size,))
+    mechanism = additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size,))
     known = (f"the {size} levels",)
     noisy = release(
         mechanism, counts, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
@@ -262,13 +262,6 @@ def _tidied(counts: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
     True counts of records are whole and not negative. It is done after the noise, and looks at no record.
     """
     return np.maximum(np.rint(counts), 0.0) if whole else counts
-
-
-def _additive(budget: Budget, l1: float = 1.0, l2: float = 1.0, shape: tuple[int, ...] = ()) -> Laplace | Gaussian:
-    """Return Laplace noise for a pure budget, Gaussian noise for one with a delta, for these sensitivities."""
-    if budget.is_pure:
-        return Laplace.for_budget(budget, l1, shape)
-    return Gaussian.for_budget(budget, l2, shape)
 
 
 def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:

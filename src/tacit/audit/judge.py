@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def win_rate(self) -> float:
-        """Bob's win rate."""
+        """How often Bob was right, among the bits he guessed."""
         return self.wins / max(1, self.guesses)
 
     @property

@@ -30,7 +30,7 @@ class Marks:
 
     @classmethod
     def of(cls, sets: Sequence[frozenset[str]]) -> "Marks":
-        """Build the table."""
+        """Build the table from the set of marks that each play carried."""
         places: dict[str, int] = {}
         columns = [places.setdefault(mark, len(places)) for marks in sets for mark in marks]
         ends = np.concatenate([[0], np.cumsum([len(marks) for marks in sets])]).astype(np.int64)

@@ -110,7 +110,7 @@ class Report:
 
     @property
     def conclusion(self) -> str:
-        """One sentence."""
+        """The verdict in one sentence."""
         if self.verdict is Verdict.CANNOT_TELL and self.trouble is not None:
             return f"{self.name}: cannot tell. {self.trouble}"
         if self.verdict is Verdict.CANNOT_TELL:

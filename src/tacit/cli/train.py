@@ -44,7 +44,7 @@ class Files:
 
     @property
     def all(self) -> list[Path]:
-        """All of them."""
+        """The files that will be written."""
         return [path for path in (self.model, self.report, self.card) if path is not None]
 
     def check(self) -> None:

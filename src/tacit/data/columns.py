@@ -214,12 +214,12 @@ class Uncoded(Column):
     """A column that no model and no query sees."""
 
     def outputs(self, name: str) -> tuple[str, ...]:
-        """Name nothing."""
+        """Return no name: no number is made of it."""
         return ()
 
     @property
     def largest(self) -> float:
-        """Nothing is coded."""
+        """A row without numbers has the norm 0."""
         return 0.0
 
     def code(self, cleaned: AnyArray) -> Floats:

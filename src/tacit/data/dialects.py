@@ -35,7 +35,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def literal(self, value: str) -> str:
-        """Print a text."""
+        """Print a text as a constant."""
 
     def quoted(self, name: str) -> str:
         """Print the name of a column: in double quotes, as standard SQL has it."""
@@ -307,7 +307,7 @@ class Spark(Dialect):
         return f"X'{value.encode('utf-8', 'replace').hex()}'"
 
     def quoted(self, name: str) -> str:
-        """Backticks."""
+        """Print the name of a column between backticks."""
         return "`" + name.replace("`", "``") + "`"
 
     def stripped(self, cell: str) -> str:

@@ -50,7 +50,7 @@ class Levelled(Column):
         return float(np.abs(self.codes()).max())
 
     def points(self, knots: int) -> AnyArray:
-        """Return the levels."""
+        """Return every level, at which effects are shown."""
         return np.array(self.classes, dtype=object)
 
     def clean(self, values: AnyArray) -> tuple[IntArray, State]:

@@ -11,7 +11,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter, QueryFailed
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms import additive
 from tacit.mechanisms.deferred import Deferred
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
@@ -43,7 +43,7 @@ class Mismatches:
     release: Release[Floats]
 
     def __getitem__(self, name: str) -> Mismatch:
-        """Return one column's."""
+        """Return what was found in one column."""
         for found in self.columns:
             if found.column == name:
                 return found
@@ -91,11 +91,7 @@ def mismatches(
     places = [list(records.table.columns).index(name) for name in names]
     budget = Budget(epsilon, delta)
     shape = (len(names), 2)
-    noise: Laplace | Gaussian = (
-        Laplace.for_budget(budget, 2.0 * len(names), shape)
-        if budget.is_pure
-        else Gaussian.for_budget(budget, math.sqrt(2.0 * len(names)), shape)
-    )
+    noise = additive(budget, 2.0 * len(names), math.sqrt(2.0 * len(names)), shape)
 
     def counted() -> Floats:
         try:

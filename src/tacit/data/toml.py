@@ -92,7 +92,7 @@ def entry_of(column: Column) -> dict[str, object]:
 
 
 def _table(name: str, column: Column) -> str:
-    """Write one column."""
+    """Write what is declared about a column as its table."""
     lines = [f"{key} = {_value(value)}" for key, value in entry_of(column).items()]
     return "\n".join([f"[columns.{key_of(name)}]", *lines]) + "\n"
 

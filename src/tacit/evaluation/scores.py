@@ -17,7 +17,7 @@ from tacit.data.labels import label as name
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.evaluation.reading import HeldOut, asked, check_labels, held_out, predictions, refuse_regression
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms import Gaussian, Laplace, additive
 from tacit.mechanisms.reading import numbers
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
@@ -146,7 +146,7 @@ def confusion_matrix(
     known = (row >= 0) & (guess >= 0)
     cells = np.where(known, row * size + guess, 0)
     counts = np.bincount(cells, np.where(known, held.held_weights, 0.0), size**2)
-    noise = _noise(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size**2,))
+    noise = additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size**2,))
     found = _released(noise, counts, f"{size} classes", held, label)
     matrix = found.map(lambda flat: np.asarray(flat, dtype=np.float64).reshape(size, size))
     return ConfusionMatrix(matrix.value, np.asarray(model.classes_), noise.error(level), level, matrix)
@@ -184,15 +184,11 @@ def _mean(values: Floats, high: float, budget: Budget, confidence: float, held: 
     """Release the mean of numbers in [0, high] over records, or over persons of the mean over their rows."""
     level = checked_confidence(confidence)
     total = np.sum(np.trunc(values / high * held.held_weights * _STEPS)) / _STEPS
-    noise = _noise(budget, 1.0, 1.0, ())
+    noise = additive(budget, 1.0, 1.0, ())
     scale = high / held.count
     found = _released(noise, total, f"shares within [0, {high:g}]", held, label).map(lambda sum_: float(sum_) * scale)
     sampling = high * math.sqrt(math.log(2 / (1 - level)) / (2 * held.count))
     return Score(found.value, noise.error(level) * scale, sampling, level, found)
-
-
-def _noise(budget: Budget, l1: float, l2: float, shape: tuple[int, ...]) -> Laplace | Gaussian:
-    return Laplace.for_budget(budget, l1, shape) if budget.is_pure else Gaussian.for_budget(budget, l2, shape)
 
 
 def _released(noise: Laplace | Gaussian, value: Any, known: str, held: HeldOut, label: str) -> Release[Any]:

@@ -99,7 +99,7 @@ class _Landmarks(Field):
         return {"points": _GIVEN.write(points, writing)}
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read either."""
+        """Read the number, or the points."""
         if not isinstance(plain, dict):
             return Plain().read(plain, reading)
         return Struct(lambda points: points, {"points": _GIVEN}).read(plain, reading)

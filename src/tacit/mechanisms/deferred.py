@@ -30,12 +30,12 @@ class Deferred(Mechanism[Callable[[], Floats], Floats]):
 
     @property
     def budget(self) -> Budget:  # type: ignore[override]
-        """The noise's own."""
+        """The budget of the noise: computing later costs nothing more."""
         return self.noise.budget
 
     @property
     def event(self) -> Event:
-        """The noise's own."""
+        """The event of the noise, which is charged before anything is computed."""
         return self.noise.event
 
     @property

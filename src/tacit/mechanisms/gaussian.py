@@ -12,6 +12,7 @@ from tacit.accounting.events import Event, dp_event
 from tacit.budget import Budget
 from tacit.checks import checked_confidence
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import AdditiveNoise, fine_grid, inflated
 from tacit.noise import NEGLECTED, Integers, Source, gaussian_error
 
@@ -120,3 +121,8 @@ class Gaussian(AdditiveNoise):
     def noise(self, source: Source) -> Integers:
         """Draw the noise, flat, counted in grid units."""
         return noise.gaussian(source, self.units, self.dimension)
+
+
+def additive(budget: Budget, l1: float = 1.0, l2: float = 1.0, shape: tuple[int, ...] = ()) -> Laplace | Gaussian:
+    """Return Laplace noise for a pure budget, Gaussian noise for one with a delta, for these sensitivities."""
+    return Laplace.for_budget(budget, l1, shape) if budget.is_pure else Gaussian.for_budget(budget, l2, shape)

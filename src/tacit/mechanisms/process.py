@@ -72,7 +72,7 @@ class GaussianProcess(Mechanism[SecretFunction, "SamplePath"]):
 
     @cached_property
     def event(self) -> Event:
-        """One Gaussian release."""
+        """What is charged: one Gaussian release, however many answers are drawn."""
         return dp_event.GaussianDpEvent(self.multipliers.promised)
 
     @property
@@ -123,7 +123,7 @@ class GaussianProcess(Mechanism[SecretFunction, "SamplePath"]):
         return self.sigma * pivot / self.grid * _UP
 
     def check(self, value: SecretFunction) -> SecretFunction:
-        """Return the function."""
+        """Return the secret function, if it can be asked for values."""
         if not callable(getattr(value, "values", None)):
             raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
         return value

@@ -39,7 +39,7 @@ class _File:
         self._closed = weakref.finalize(self, os.close, self._handle)
 
     def write(self, rows: Floats) -> None:
-        """Append rows."""
+        """Append rows to the file."""
         left = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
         failure = ""
         try:

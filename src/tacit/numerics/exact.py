@@ -46,7 +46,7 @@ class CompensatedSum:
     _low: Floats | None = None
 
     def add(self, term: Floats) -> None:
-        """Add one array."""
+        """Add an array to the sum, and what is lost by that to what was lost before."""
         if self._high is None or self._low is None:
             self._high, self._low = term, np.zeros_like(term)
             return

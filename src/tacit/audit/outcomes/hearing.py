@@ -62,7 +62,7 @@ class _Log(logging.Handler):
         self._kept = kept
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the entry."""
+        """Keep what was logged, as a line."""
         self._kept.append(f"{record.levelname} {record.name}: {record.getMessage()}\n")
 
 

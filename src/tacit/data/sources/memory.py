@@ -78,7 +78,7 @@ class MemoryTable(Table):
         return np.array([np.bincount(state, minlength=3)[1:3] for state in chosen], dtype=np.float64)
 
     def size(self, part: Slice | None, key: str | None) -> int:
-        """Count the places."""
+        """Count the rows of a part."""
         rows = self.rows(part, key)
         return self.n if rows is None else len(rows)
 

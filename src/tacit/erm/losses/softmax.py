@@ -113,7 +113,7 @@ class ClippedSoftmax(Loss):
 
     @property
     def margin(self) -> float:
-        """The anchor."""
+        """The lead at which a record begins to count less: the anchor."""
         return self.anchor
 
     @property

@@ -48,7 +48,7 @@ class Logistic(PointwiseLoss):
 
     @property
     def margin(self) -> float:
-        """The anchor."""
+        """The lead at which a record begins to count less: the anchor."""
         return self.anchor
 
     def value(self, t: Floats) -> Floats:
@@ -160,7 +160,7 @@ class Hinge(PointwiseLoss):
         return type(self) is Hinge
 
     def value(self, t: Floats) -> Floats:
-        """Return max(0, -t)."""
+        """Return max(0, -t), t being the margin less the anchor."""
         return np.maximum(-t, 0.0)
 
     def derivative(self, t: Floats, out: Floats | None = None) -> Floats:
@@ -210,11 +210,11 @@ class Squared(PointwiseLoss):
         return 0.5 * np.square(t)
 
     def derivative(self, t: Floats, out: Floats | None = None) -> Floats:
-        """Return t."""
+        """Return the residual t itself."""
         return np.positive(t, out=out)
 
     def curvature(self, t: Floats) -> Floats:
-        """Return 1."""
+        """Return 1, the curvature of half a square."""
         return np.ones_like(t)
 
     def steepest(self, reach: float) -> float:

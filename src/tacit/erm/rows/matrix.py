@@ -29,7 +29,7 @@ class Stored(ABC):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """How many rows there are, and how many columns."""
         rows, columns = self.array.shape
         return rows, columns
 
@@ -89,7 +89,7 @@ class Matrix(Stored):
 
     @abstractmethod
     def outer(self) -> Floats:
-        """Return X X^T."""
+        """Return X X^T: all inner products of rows."""
 
     @abstractmethod
     def squares(self, weights: Floats) -> Floats:
@@ -123,7 +123,7 @@ class DenseMatrix(Matrix):
         return np.asarray(root.T @ root)
 
     def outer(self) -> Floats:
-        """Return X X^T."""
+        """Return X X^T: all inner products of rows."""
         return np.asarray(self.array @ self.array.T)
 
     def squares(self, weights: Floats) -> Floats:
@@ -169,7 +169,7 @@ class SparseMatrix(Matrix):
         return np.asarray((self.array.T @ (sp.diags_array(weights) @ self.array)).toarray())
 
     def outer(self) -> Floats:
-        """Return X X^T."""
+        """Return X X^T: all inner products of rows."""
         return np.asarray((self.array @ self.array.T).toarray())
 
     def squares(self, weights: Floats) -> Floats:

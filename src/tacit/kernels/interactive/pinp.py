@@ -126,7 +126,7 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
         return units * grid
 
     def check(self, value: SecretFunction) -> SecretFunction:
-        """Return the function."""
+        """Return the secret function, if it can be asked for values."""
         if not callable(getattr(value, "values", None)):
             raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
         return value

@@ -172,7 +172,7 @@ class PinpAnswerer(Answerer):
         return math.inf if self.path.left > 0 else 0
 
     def drawn(self, points: Floats) -> list[Floats]:
-        """Answer one point."""
+        """Answer the first of the points: a correction may change all after it."""
         return [np.array(self.path.draw(points[:1], self._cross(points[:1])))]
 
     def take_over(self, point: Floats, left_behind: Floats) -> None:

@@ -66,7 +66,7 @@ class FunctionKernel(Kernel):
             raise InvalidParameter(f"error must lie between 2^-52 and 1e-9, got {self.error:g}.")
 
     def bound(self, norm: float) -> float:
-        """As declared."""
+        """The largest value, as it was declared."""
         return self.largest
 
     def block(self, left: Any, right: Any) -> Floats:

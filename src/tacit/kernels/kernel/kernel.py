@@ -84,7 +84,7 @@ class Constant(Kernel):
         object.__setattr__(self, "value", positive("the constant of a kernel", self.value))
 
     def bound(self, norm: float) -> float:
-        """The number itself."""
+        """The number, whatever the records are."""
         return self.value
 
     def block(self, left: Any, right: Any) -> Floats:
@@ -96,7 +96,7 @@ class Constant(Kernel):
         return np.full(size_of(records), self.value)
 
     def accuracy(self, norm: float, width: int) -> float:
-        """It is exact."""
+        """Nothing is computed, so that nothing is rounded."""
         return 0.0
 
 
@@ -144,7 +144,7 @@ class Sum(Pair):
 
     @staticmethod
     def combined(first: Any, second: Any) -> Any:
-        """Return the sum."""
+        """Add the two."""
         return first + second
 
     def accuracy(self, norm: float, width: int) -> float:
@@ -160,7 +160,7 @@ class Product(Pair):
 
     @staticmethod
     def combined(first: Any, second: Any) -> Any:
-        """Return the product."""
+        """Multiply the two."""
         return first * second
 
     def accuracy(self, norm: float, width: int) -> float:

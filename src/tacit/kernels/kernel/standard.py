@@ -20,7 +20,7 @@ class Linear(Kernel):
     """The inner product x.z."""
 
     def bound(self, norm: float) -> float:
-        """The squared norm."""
+        """The inner product of a record with itself: its squared norm."""
         return grown(norm * norm)
 
     def block(self, left: Any, right: Any) -> Floats:
@@ -85,7 +85,7 @@ class OfDistance(Kernel):
         return 1.0
 
     def diagonal(self, records: Any) -> Floats:
-        """Return ones."""
+        """Return ones: no record is away from itself."""
         return np.ones(records.shape[0])
 
 

@@ -66,11 +66,11 @@ class CodeColumn:
     size: int
 
     def code(self, table: Any) -> Any:
-        """Return the column."""
+        """Return the column as it is: it holds codes."""
         return table[self.name]
 
     def test(self, table: Any, code: int, *, up_to: bool = False) -> Any:
-        """Compare the column."""
+        """Say where the code is this one, or one up to it."""
         return table[self.name] <= code if up_to else table[self.name] == code
 
 
@@ -147,7 +147,7 @@ class Named(Feature):
         return (place < 0).ifelse(self.size - 1, place) if self.column.unknown < 0 else place
 
     def says(self, code: int, *, up_to: bool = False) -> str:
-        """Name the level."""
+        """Say in words which levels a code, or the codes up to it, stand for."""
         levels = (*self.column.classes, "anything else")
         return f"{self.name} up to {levels[code]}" if up_to else f"{self.name} is {levels[code]}"
 

@@ -157,7 +157,7 @@ class Rounds(Mechanism[None, OpenRounds]):
         """There is nothing to check: no record was looked at yet."""
 
     def randomise(self, value: None, source: Source) -> OpenRounds:
-        """Open the rounds."""
+        """Return the rounds with their coins: nothing is drawn before a round is asked."""
         return OpenRounds(self, source, Turns(range(self.count)))
 
     def noisy(self, demand: Demand, sums: Floats, source: Source) -> Floats:

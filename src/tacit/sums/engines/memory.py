@@ -39,7 +39,7 @@ class Columns:
         return self.cells[name]
 
     def matrix(self, names: tuple[str, ...]) -> Any:
-        """There is none."""
+        """Return None: cells are no matrix."""
         return None
 
 

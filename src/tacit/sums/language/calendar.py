@@ -13,7 +13,7 @@ _DIVISORS = (4, 7, 100, 153, 365, 1_460, 36_524, 146_096, 146_097)
 
 
 def year(moment: Expression) -> Expression:
-    """Return the year."""
+    """Return the year of a moment."""
     cycle, years, month_from_march = _parts(moment)
     return years + cycle * 400 + choose(month_from_march >= 10, 1, 0)
 
