@@ -64,8 +64,8 @@ def test_words_of_others_are_shown_as_they_are(address, word, monkeypatch):
 @pytest.mark.parametrize("orders", ["\x1b[2J\x1b]0;owned\x07", "\r\b\x9b31m", "\u202egnirts", "\n\n#1 forged"])
 def test_no_word_of_others_gives_orders_to_the_terminal(address, orders, monkeypatch):
     """Control characters that somebody wrote into a ledger behind its back are spelled out."""
-    for home in ("ledger", "terms"):
-        monkeypatch.setattr(f"tacit.accounting.{home}.check_text", lambda *_: None)
+    for module in ("ledger", "terms"):
+        monkeypatch.setattr(f"tacit.accounting.{module}.check_text", lambda *_: None)
     ledger = Ledger.create(address, name="clinic", budget=Budget(1))
     ledger.partition(f"p{orders}", [f"q{orders}"], fixed_by="key")[f"q{orders}"].spend(
         EpsilonDeltaDpEvent(0.1), label=f"r{orders}"

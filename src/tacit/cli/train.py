@@ -56,6 +56,18 @@ class Files:
         for path in self.all:
             check_room(path, _ROOM)
 
+    def write(self, model: Any, card: Card, as_json: bool, again: str = "") -> None:
+        """Write the model with its card, its report, and the card by itself where that was asked for."""
+        pieces: dict[Path, Callable[[Path], None]] = {
+            self.model: lambda path: save(model, path, card=card),
+            self.report: lambda path: write_whole(
+                path, [model_page(model, card, again=again).encode("utf-8", "replace")]
+            ),
+        }
+        if self.card is not None:
+            pieces[self.card] = card.save
+        write_all(pieces, as_json)
+
 
 def train(
     source: sources.Source,
@@ -96,14 +108,7 @@ def train(
             with out.progress(f"training on {records.n:,} records"):
                 model.fit(records)
         made = card_of_model(model, ledger=paying, answers=answers)
-        again = _again(source, schema, epsilon, delta, method)
-        pieces: dict[Path, Callable[[Path], None]] = {
-            files.model: lambda path: save(model, path, card=made),
-            files.report: lambda path: write_whole(path, [model_page(model, made, again=again).encode()]),
-        }
-        if files.card is not None:
-            pieces[files.card] = made.save
-        write_all(pieces, as_json)
+        files.write(model, made, as_json, _again(source, schema, epsilon, delta, method))
         plain = {**_told(model, records, made), "model": str(output), "report": str(files.report)}
         out.result(plain, _shown(plain))
         if made.open:

@@ -7,14 +7,11 @@ import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.train import Files, Method, model_for, priced, telling, write_all
+from tacit.cli.train import Files, Method, model_for, priced, telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
-from tacit.files import write_whole
 from tacit.model_selection import PrivateSearch
-from tacit.models.file import save
 from tacit.reports.card import card_of_model
-from tacit.reports.page import model_page
 
 EXAMPLE = example(
     "tacit tune patients.csv --schema s.toml --epsilon 0.5 --try alpha=auto,0.01,0.1 --runs 3 --output tuned.tacit"
@@ -67,15 +64,7 @@ def tune(
             out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
         with telling(paying, out), out.progress("searching"):
             search.fit(records)
-        best = search.best_estimator_
-        made = card_of_model(best, ledger=paying)
-        write_all(
-            {
-                files.model: lambda path: save(best, path, card=made),
-                files.report: lambda path: write_whole(path, [model_page(best, made).encode("utf-8", "replace")]),
-            },
-            as_json,
-        )
+        files.write(search.best_estimator_, card_of_model(search.best_estimator_, ledger=paying), as_json)
         plain = {
             "guarantee": search.release_.guarantee,
             "private": search.release_.private,
