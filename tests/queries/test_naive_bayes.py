@@ -95,7 +95,7 @@ def test_a_label_of_another_type_is_the_class_that_it_equals(spelled: object) ->
     np.testing.assert_array_equal(plain.predict_proba(rows), odd.predict_proba(rows))
 
 
-@pytest.mark.parametrize("odd", ["1", None, 2**53, math.nan, [1], object()], ids=repr)
+@pytest.mark.parametrize("odd", ["1", None, 2**53, math.nan, [1], object()], ids=lambda odd: type(odd).__name__)
 def test_labels_of_no_class_are_refused_before_any_charge(odd: object, tmp_path: Path) -> None:
     """Arrays without a schema: a label beside the declared classes is refused, unquoted and uncharged."""
     ledger = Ledger.create(tmp_path / "l.db", name="l", budget=Budget(2))

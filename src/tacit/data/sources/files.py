@@ -210,14 +210,15 @@ def _header(file: Path) -> list[str]:
 
 def _check_names(names: Sequence[str], file: Path) -> None:
     """Refuse names that DuckDB takes for the same: it would give one of the columns another name."""
-    seen: dict[str, str] = {}
-    for name in names:
-        if name.casefold() in seen:
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = seen.setdefault(name.casefold(), place)
+        if first != place:
+            # Not by their names: a file without a line of names has a record there.
             raise InvalidParameter(
-                f"{str(file)!r} has columns {seen[name.casefold()]!r} and {name!r}, which differ in case at most. "
+                f"columns {first} and {place} of {str(file)!r} have names that differ in case at most. "
                 "Rename one; or, if the first line is a record, put a line with the columns' names above it."
             )
-        seen[name.casefold()] = name
 
 
 def _text(file: Path, encoding: str, errors: str = "strict") -> Any:
