@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.accounting.ledger import Ledger
-from tacit.cli.answering import Answering, AsJson, Quiet, answering, example, seed_without_ledger
+from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
 from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, source_of
 from tacit.cli.train import telling
@@ -61,7 +61,6 @@ def check(
 ) -> None:
     """Check a schema, and that a table can be read by it. Values are looked at only for an --epsilon."""
     with answering(as_json, quiet) as out:
-        seed_without_ledger(seed, ledger)
         declared = Schema.load(schema)
         if data is None and (unit, epsilon, ledger, seed) != (None,) * 4:
             raise InvalidParameter("--unit, --epsilon, --ledger and --seed are about a table: give --data as well.")
@@ -71,7 +70,7 @@ def check(
         n = None if records is None else records.n
         found = None
         if records is not None and epsilon is not None:
-            found = _mismatches(records, epsilon, account(ledger, account_name), seed, out)
+            found = _mismatches(records, epsilon, account(ledger, account_name, seed), seed, out)
         columns = {name: column_in_words(column) for name, column in declared.columns.items()}
         lines = [f"{cell(name)}: {words}" for name, words in columns.items()]
         lines.append(f"target: {declared.target or 'none'}")
