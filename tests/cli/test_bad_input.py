@@ -50,7 +50,7 @@ def _a_folder(path):
     [
         (_semicolons, "It has one column: are they separated by something else than commas?"),
         (_a_column_less, "declares a column 'age' that the table does not have"),
-        (_no_names, "declares a column 'age' that the table does not have. Declare"),
+        (_no_names, "columns 1 and 5 of 'patients.csv' have names that differ in case at most"),
         (_no_bytes, "the first line of 'patients.csv' must name every column"),
         (_no_records, "a table needs at least one record, got 0"),
         (_latin, "is not UTF-8 text"),

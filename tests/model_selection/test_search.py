@@ -82,7 +82,7 @@ def test_no_run_tells_anything(monkeypatch):
     def failing(model, test, scoring):
         raise ValueError("record 17 says so")
 
-    monkeypatch.setattr("tacit.model_selection.search.goodness", failing)
+    monkeypatch.setattr("tacit.model_selection.judging.goodness", failing)
     with pytest.raises(Exception, match="no run of the search succeeded") as caught:
         search().fit(X, Y)
     assert caught.value.__context__ is None
