@@ -50,6 +50,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/softmax_clipping.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/regression.py
+	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/persons.py
 	$(BIN)/python benchmarks/noise_table.py
 	$(BIN)/python benchmarks/queries.py
