@@ -29,7 +29,8 @@ from tacit.data.cells import column_of, numbers_of, truths_of
 from tacit.data.labels import checked_classes, places
 from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import Exponential, additive
+from tacit.mechanisms import Exponential
+from tacit.mechanisms.gaussian import additive
 from tacit.releases import Release, release
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]

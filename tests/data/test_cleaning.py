@@ -100,9 +100,11 @@ ODD: list[object] = [
     np.timedelta64(1, "s"),
     np.void(b"a"), np.array([1, 2]), np.array(1), "\ud800", "a\udfff", " a ", "\0", "1" * 5000, "1e999", "٣", "２", "",
 ]  # fmt: skip
+# Hypothesis compares the types of what it draws: those that fail at it stand in the other tests.
+_DRAWN = [cell for cell in ODD if type(type(cell)) is not _NoType]
 CELLS = st.one_of(
     # By number: hypothesis would hash the objects themselves.
-    st.integers(0, len(ODD) - 1).map(ODD.__getitem__),
+    st.integers(0, len(_DRAWN) - 1).map(_DRAWN.__getitem__),
     st.text(st.characters(), max_size=6),
     st.floats(),
     st.integers(),

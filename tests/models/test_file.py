@@ -226,5 +226,6 @@ def test_every_kind_of_column_comes_back():
 
 
 def _final(kind):
-    below = kind.__subclasses__()
+    # Other tests' own kinds are no part of a schema.
+    below = [each for each in kind.__subclasses__() if each.__module__.startswith("tacit.")]
     return {kind} if not below else set().union(*map(_final, below))

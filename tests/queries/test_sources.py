@@ -186,5 +186,5 @@ def test_without_duckdb_a_file_says_what_to_install(monkeypatch: pytest.MonkeyPa
     """The message names the extra."""
     pd.DataFrame(COLUMNS).to_parquet(tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(InvalidParameter, match=r"tacit\[sql\]"):
+    with pytest.raises(InvalidParameter, match=r"tacit\[cli\]"):
         Records(tmp_path / "a.parquet", SCHEMA)

@@ -11,8 +11,8 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter, QueryFailed
-from tacit.mechanisms import additive
 from tacit.mechanisms.deferred import Deferred
+from tacit.mechanisms.gaussian import additive
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
 

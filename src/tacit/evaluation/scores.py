@@ -17,7 +17,8 @@ from tacit.data.labels import label as name
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.evaluation.reading import HeldOut, asked, check_labels, held_out, predictions, refuse_regression
-from tacit.mechanisms import Gaussian, Laplace, additive
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release

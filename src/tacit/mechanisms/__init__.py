@@ -1,7 +1,7 @@
 """Noise calibrated to a sensitivity and a budget, each mechanism with its proof note beside it."""
 
 from tacit.mechanisms.exponential import Exponential
-from tacit.mechanisms.gaussian import Gaussian, additive
+from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import AdditiveNoise, Mechanism
 from tacit.mechanisms.repetition import Repetition
@@ -17,5 +17,4 @@ __all__ = [
     "Repetition",
     "SparseVector",
     "SphericalLaplace",
-    "additive",
 ]
