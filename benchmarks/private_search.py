@@ -67,7 +67,7 @@ def page(rows, repeats):
         "# Private search over eight ridges against the default ridge", "",
         f"`python benchmarks/private_search.py {repeats}`: Adult, logistic regression, pure; test accuracy in %, mean "
         f"and standard error over {repeats} splits; 50 runs on average. The grid about the default was settled after a "
-        "look at such figures of Adult; no other choice of the search was.", "",
+        "look at such figures of Adult.", "",
         "| epsilon in all | default ridge | search about the default | difference | search over decades | difference | "
         "seconds a search: median, longest |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
