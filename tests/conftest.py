@@ -22,6 +22,8 @@ import support
 
 # One of scikit-learn's checks runs only if this is set before SciPy is loaded.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# The nodes of a local cluster run the tests' own Python, wherever PATH leads.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 # Tests run beside each other, one to a core: threads of their own would only wait for one another.
 for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
