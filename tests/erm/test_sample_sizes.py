@@ -214,8 +214,8 @@ def test_losses_without_a_proof_are_refused(loss: Any) -> None:
     ("change", "message"),
     [
         ({"gap": 0.0}, "gap must be"),
-        ({"failure": 1.0}, "failure must be"),
-        ({"failure": 0}, "failure must be"),
+        ({"failure": 1.0}, "failure must lie"),
+        ({"failure": 0}, "failure must lie"),
         ({"reference_norm": -1.0}, "reference_norm must be"),
         ({"gap": 1e-12}, "no feasible number"),
     ],

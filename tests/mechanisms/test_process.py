@@ -172,7 +172,7 @@ def test_a_path_stops_at_its_limit_and_extrapolates():
     values, rest = path.extrapolated(kernel.block(points, points[:20]), np.ones(21))
     assert values[:20] == pytest.approx(np.array(path._answers), rel=0.05, abs=0.3 * law.sigma)
     assert np.all(rest >= 0)
-    empty = SamplePath(law, None, None, "x")
+    empty = SamplePath(law, None, "x")
     assert np.array_equal(empty.extrapolated(np.zeros((2, 0)), np.ones(2))[0], [0, 0])
     with pytest.raises(InvalidParameter, match="repeat"):
         empty.draw(points[:1], np.zeros((1, 0)), np.ones((1, 1)))

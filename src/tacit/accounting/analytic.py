@@ -9,6 +9,7 @@ what rounding may have taken away is added back: `gaussian_delta` never understa
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -52,21 +53,11 @@ def gaussian_shift(budget: Budget) -> float:
         raise InvalidParameter(
             f"Gaussian noise needs delta > 0, got {budget}. Give a delta well below 1/n, or use Laplace noise."
         )
-    epsilon = rounded_down(budget.exact_epsilon)
-    delta = rounded_down(budget.exact_delta)
     if not Fraction(1, 10**30) <= budget.exact_delta <= Fraction(1, 2):
         raise InvalidParameter(
             f"Gaussian noise can be calibrated for delta from 1e-30 to 0.5, got {budget}. Keep delta well below 1/n."
         )
-    shift, _ = bisect(
-        lambda shift: gaussian_delta(epsilon, shift) <= delta,
-        _SMALLEST_SHIFT,
-        2.0**40,
-        between=lambda low, high: math.sqrt(low * high),
-    )
-    if shift == _SMALLEST_SHIFT:
-        raise InvalidParameter(f"{budget} is too small to certify any Gaussian noise for. Raise epsilon or delta.")
-    return shift
+    return _largest_shift(gaussian_delta, budget, 2.0**40)
 
 
 def excess_delta(epsilon: float, shift: float) -> float:
@@ -89,12 +80,17 @@ def excess_delta(epsilon: float, shift: float) -> float:
 
 def excess_shift(budget: Budget) -> float:
     """Return the largest shift at which `excess_delta` keeps the budget, rounded down."""
-    epsilon, delta = rounded_down(budget.exact_epsilon), rounded_down(budget.exact_delta)
     # It is above the delta of Gaussian noise, so that the shift which that allows is too large.
+    return _largest_shift(excess_delta, budget, 2 * gaussian_shift(budget))
+
+
+def _largest_shift(delta_at: Callable[[float, float], float], budget: Budget, beyond: float) -> float:
+    """Return the largest shift, of those below `beyond`, at which a bound on delta keeps the budget."""
+    epsilon, delta = rounded_down(budget.exact_epsilon), rounded_down(budget.exact_delta)
     shift, _ = bisect(
-        lambda shift: excess_delta(epsilon, shift) <= delta,
+        lambda shift: delta_at(epsilon, shift) <= delta,
         _SMALLEST_SHIFT,
-        2 * gaussian_shift(budget),
+        beyond,
         between=lambda low, high: math.sqrt(low * high),
     )
     if shift == _SMALLEST_SHIFT:

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, final
 from scipy.special import gammainccinv
 
 from tacit.budget import Budget
-from tacit.checks import finite_number, positive_number
+from tacit.checks import checked_confidence, positive_number
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.calibration import additive_noise
@@ -53,7 +53,7 @@ def training_gap(mechanism: Planned, *, failure: float) -> float:
     Reference: sample_sizes.md, "Training loss" (Chaudhuri and Monteleoni 2008, Lemmas 3 and 4).
     """
     _check(mechanism.setting.loss)
-    tilt, shift = _disturbance(mechanism, _chance(failure))
+    tilt, shift = _disturbance(mechanism, checked_confidence(failure, "failure"))
     return tilt**2 / (2 * mechanism.alpha) + tilt * shift + _bend(mechanism) * shift**2 / 2
 
 
@@ -66,7 +66,7 @@ def true_gap(mechanism: Planned, *, reference_norm: float, failure: float) -> fl
     Reference: sample_sizes.md, "Expected loss" (Chaudhuri and Monteleoni 2008, Theorems 4 and 5).
     """
     _check(mechanism.setting.loss)
-    size, half = positive_number("reference_norm", reference_norm), _chance(failure) / 2
+    size, half = positive_number("reference_norm", reference_norm), checked_confidence(failure, "failure") / 2
     setting, alpha = mechanism.setting, mechanism.alpha
     sampling = setting.slope * (2 + math.sqrt(2 * math.log(1 / half))) / math.sqrt(setting.count)
     tilt, shift = _disturbance(mechanism, half)
@@ -184,10 +184,3 @@ def _check(loss: Loss) -> None:
             f"sample sizes are proved for smooth, Lipschitz losses of one score, and {type(loss).__name__} is none. "
             "Use Logistic, HuberHinge or HuberRegression."
         )
-
-
-def _chance(failure: float) -> float:
-    number = finite_number("failure", failure)
-    if not 0 < number < 1:
-        raise InvalidParameter(f"failure must be a chance between 0 and 1, got {failure!r}.")
-    return number

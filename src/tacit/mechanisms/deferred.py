@@ -26,7 +26,7 @@ class Deferred(Mechanism[Callable[[], Floats], Floats]):
     """
 
     noise: Laplace | Gaussian
-    assumed: tuple[str, ...] = ("the queries", "the columns' names")
+    public: tuple[str, ...] = ("the queries", "the columns' names")
 
     @property
     def budget(self) -> Budget:  # type: ignore[override]
@@ -37,11 +37,6 @@ class Deferred(Mechanism[Callable[[], Floats], Floats]):
     def event(self) -> Event:
         """The event of the noise, which is charged before anything is computed."""
         return self.noise.event
-
-    @property
-    def public(self) -> tuple[str, ...]:
-        """What is assumed to be public."""
-        return self.assumed
 
     def check(self, value: Callable[[], Floats]) -> Callable[[], Floats]:
         """Return the function that will compute the sums; it was prepared without a look at the records."""

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from tacit import noise
 from tacit.accounting.events import BoundedRangeDpEvent, Event
 from tacit.budget import Budget
-from tacit.checks import exact_number, whole_number
+from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, numeric, pure_part, typed_below
-from tacit.mechanisms.reading import LARGEST, numbers
+from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, pure_part, typed_below
+from tacit.mechanisms.reading import LARGEST, listed, numbers
 from tacit.noise import Source
 
 _SCORE_ERROR = Fraction(1, 2**36)
@@ -53,7 +53,9 @@ class Exponential(Mechanism[ArrayLike, int]):
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         object.__setattr__(self, "candidates", whole_number("candidates", self.candidates))
         if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(numeric("weights", self.weights).ravel().tolist()))
+            object.__setattr__(
+                self, "weights", tuple(finite_number("weights", each) for each in listed(self.weights) or ())
+            )
             if len(self.weights) != self.candidates or min(self.weights) <= 0:
                 raise InvalidParameter(f"weights must be {self.candidates} positive numbers, one for each candidate.")
         if exact_number("epsilon", self.event.epsilon) <= _SCORE_ERROR:

@@ -159,19 +159,6 @@ def checked_sensitivity(sensitivity: float) -> float:
     return number
 
 
-def numeric(what: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return finite floats, or refuse without quoting any of them: for numbers that no record had a part in."""
-    try:
-        with np.errstate(all="ignore"):
-            array = np.asarray(value)
-            array = array.astype(np.float64) if array.dtype.kind in "biufO" else np.full((), np.nan)
-    except (TypeError, ValueError, OverflowError):
-        array = np.full((), np.nan)
-    if not np.all(np.isfinite(array)):
-        raise InvalidParameter(f"{what} must be finite numbers. Clip records before adding them up.")
-    return array
-
-
 def budget_event(budget: Budget) -> Event:
     """Return the event of a release that is private with this budget, in numbers that print no larger than it."""
     return EpsilonDeltaDpEvent(typed_below(budget.exact_epsilon), typed_below(budget.exact_delta))

@@ -31,6 +31,17 @@ class SecretFunction(Protocol):
         """Return the value at every point."""
 
 
+Secret = tuple[SecretFunction, Source]
+"""A function, and where the noise on its values comes from; None stands for it in a copy that may only repeat."""
+
+
+def checked_function(value: SecretFunction) -> SecretFunction:
+    """Return a function that can be asked for values; refuse anything else."""
+    if not callable(getattr(value, "values", None)):
+        raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
+    return value
+
+
 @final
 @dataclass(frozen=True)
 class GaussianProcess(Mechanism[SecretFunction, "SamplePath"]):
@@ -124,14 +135,11 @@ class GaussianProcess(Mechanism[SecretFunction, "SamplePath"]):
 
     def check(self, value: SecretFunction) -> SecretFunction:
         """Return the secret function, if it can be asked for values."""
-        if not callable(getattr(value, "values", None)):
-            raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
-        return value
+        return checked_function(value)
 
     def randomise(self, value: SecretFunction, source: Source) -> "SamplePath":
         """Return a path that has not been asked anything yet."""
-        mark = noise.uniform(source, 4).tobytes().hex()
-        return SamplePath(self, value, source, mark)
+        return SamplePath(self, (value, source), noise.uniform(source, 4).tobytes().hex())
 
 
 @final
@@ -152,20 +160,14 @@ class SamplePath:
     different noise. `tacit.kernels.interactive.session` keeps copies together.
     """
 
-    def __init__(self, law: GaussianProcess, function: SecretFunction | None, source: Source | None, mark: str) -> None:
-        self.law, self.mark = law, mark
-        self._function, self._source = function, source
+    def __init__(self, law: GaussianProcess, secret: Secret | None, mark: str) -> None:
+        self.law, self.secret, self.mark = law, secret, mark
         self.triangle = Triangle(law.jitter)
         self._normals: list[float] = []
         self._answers: list[float] = []
 
     def __len__(self) -> int:
         return len(self._answers)
-
-    @property
-    def secret(self) -> tuple[SecretFunction, Source] | None:
-        """What the path draws from; None in a copy that may only repeat."""
-        return None if self._function is None or self._source is None else (self._function, self._source)
 
     def adopt(self, drawn: Drawn) -> None:
         """Take over an answer that this path gave earlier, here or in another copy."""
@@ -175,14 +177,15 @@ class SamplePath:
 
     def draw(self, points: Any, cross: Floats, corner: Floats) -> list[Drawn]:
         """Answer new points, given K between them and all earlier points, and among themselves."""
-        if self._function is None or self._source is None:
+        if self.secret is None:
             raise InvalidParameter("this copy of the path holds no function: it can repeat answers only.")
         if len(self) + len(corner) > self.law.most:
             raise InvalidParameter(f"the path answers {self.law.most} points at most.")
         rows = self.triangle.next_rows(cross, corner)
-        values = np.nan_to_num(np.asarray(self._function.values(points), dtype=np.float64))
+        function, source = self.secret
+        values = np.nan_to_num(np.asarray(function.values(points), dtype=np.float64))
         with np.errstate(all="ignore"):
-            return list(self._drawn(rows, np.clip(values, -self.law.reach, self.law.reach), self._source))
+            return list(self._drawn(rows, np.clip(values, -self.law.reach, self.law.reach), source))
 
     def _drawn(self, rows: list[Floats], values: Floats, source: Source) -> Iterator[Drawn]:
         normals = np.array([*self._normals, *np.zeros(len(rows))])

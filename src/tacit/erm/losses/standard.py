@@ -176,9 +176,23 @@ class Hinge(PointwiseLoss):
         return 0.0
 
 
+class _OfResiduals(PointwiseLoss):
+    """A loss that is half the squared residual near 0, of targets clipped to `target_bound`: c = 1."""
+
+    target_bound: float
+    kind: ClassVar[Literal["residual"]] = "residual"
+    smoothness: ClassVar[float] = 1.0
+    one_sided: ClassVar[bool] = False
+
+    @property
+    def largest_target(self) -> float:
+        """The bound to which targets are clipped."""
+        return self.target_bound
+
+
 @final
 @dataclass(frozen=True)
-class Squared(PointwiseLoss):
+class Squared(_OfResiduals):
     """Half the squared residual, targets clipped to `target_bound`: c = 1.
 
     Its derivative is bounded only as far as predictions are: L = target_bound + prediction_bound, where
@@ -187,18 +201,10 @@ class Squared(PointwiseLoss):
 
     target_bound: float
     prediction_bound: float
-    kind: ClassVar[Literal["residual"]] = "residual"
-    smoothness: ClassVar[float] = 1.0
-    one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target_bound", positive_number("target_bound", self.target_bound))
         object.__setattr__(self, "prediction_bound", positive_number("prediction_bound", self.prediction_bound))
-
-    @property
-    def largest_target(self) -> float:
-        """The bound to which targets are clipped."""
-        return self.target_bound
 
     @property
     def lipschitz(self) -> float:
@@ -241,23 +247,15 @@ class Squared(PointwiseLoss):
 
 @final
 @dataclass(frozen=True)
-class HuberRegression(PointwiseLoss):
+class HuberRegression(_OfResiduals):
     """Half the squared residual, continued linearly beyond `width`: L = width, c = 1."""
 
     width: float
     target_bound: float
-    kind: ClassVar[Literal["residual"]] = "residual"
-    smoothness: ClassVar[float] = 1.0
-    one_sided: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", positive_number("width", self.width))
         object.__setattr__(self, "target_bound", positive_number("target_bound", self.target_bound))
-
-    @property
-    def largest_target(self) -> float:
-        """The bound to which targets are clipped."""
-        return self.target_bound
 
     @property
     def lipschitz(self) -> float:

@@ -69,8 +69,10 @@ class Perturbation(Mechanism[Objective, Floats]):
         return self.setting.public
 
     def check(self, value: Objective) -> Objective:
-        """Return the objective if it is the one calibrated for."""
-        return self.setting.check(value, self.alpha)
+        """Return the objective if it is the one calibrated for, and can be solved well enough for its noise."""
+        checked = self.setting.check(value, self.alpha)
+        self.coefficient_noise(checked)
+        return checked
 
 
 @final
@@ -101,12 +103,6 @@ class OutputPerturbation(Perturbation):
     def coefficient_noise(self, value: Objective) -> float:
         """The noise that is added, which does not depend on the solution."""
         return self._plan(value)[1].standard_deviation * _free_share(self.setting) * _OUTWARD
-
-    def check(self, value: Objective) -> Objective:
-        """Return the objective if it is the one calibrated for, and can be solved well enough."""
-        checked = self.setting.check(value, self.alpha)
-        self._plan(checked)
-        return checked
 
     def _plan(self, objective: Objective) -> tuple[float, AdditiveNoise]:
         """How well to solve, and the noise for solutions that come, rotated, as near to the exact one as that."""
@@ -182,12 +178,6 @@ class ObjectivePerturbation(Perturbation):
         _, law = self._plan(value)
         direct = self.linear_noise.spread * _free_share(self.setting) / self.setting.count / self.alpha
         return math.hypot(direct + law.sensitivity / 2, law.standard_deviation) * _OUTWARD
-
-    def check(self, value: Objective) -> Objective:
-        """Return the objective if it is the one calibrated for, and can be solved well enough."""
-        checked = self.setting.check(value, self.alpha)
-        self._plan(checked)
-        return checked
 
     def _plan(self, objective: Objective) -> tuple[float, AdditiveNoise]:
         """How well to solve, and the noise that covers the solver's error.

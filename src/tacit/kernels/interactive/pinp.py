@@ -15,7 +15,7 @@ from tacit.checks import finite_number, is_whole
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import laplace_law
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
-from tacit.mechanisms.process import SecretFunction
+from tacit.mechanisms.process import Secret, SecretFunction, checked_function
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
 from tacit.numerics.bisection import bisect
@@ -127,17 +127,11 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
 
     def check(self, value: SecretFunction) -> SecretFunction:
         """Return the secret function, if it can be asked for values."""
-        if not callable(getattr(value, "values", None)):
-            raise InvalidParameter(f"wanted a function with values(points), got {type(value).__name__}.")
-        return value
+        return checked_function(value)
 
     def randomise(self, value: SecretFunction, source: Source) -> "PinpPath":
         """Return a path that has not been asked anything yet."""
         return PinpPath(self, (value, source), noise.uniform(source, 4).tobytes().hex())
-
-
-Secret = tuple[SecretFunction, Source]
-"""A function, and where the noise on its values comes from."""
 
 
 @final

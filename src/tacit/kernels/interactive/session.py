@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from tacit.kernels.interactive.memory import KeptAnswer, ProcessMemory
-from tacit.kernels.interactive.pinp import Pinp, PinpPath, Secret
+from tacit.kernels.interactive.pinp import Pinp, PinpPath
 from tacit.kernels.interactive.state_file import FileMemory, FileTurn
 from tacit.kernels.kernel.domain import Domain
-from tacit.mechanisms.process import Drawn, GaussianProcess, SamplePath
+from tacit.mechanisms.process import Drawn, GaussianProcess, SamplePath, Secret
 from tacit.numerics.arrays import Floats
 
 _USUAL = float(ndtri(0.975))
@@ -263,5 +263,4 @@ class Session:
     def _new_answerer(self) -> ProcessAnswerer | PinpAnswerer:
         if isinstance(self.law, Pinp):
             return PinpAnswerer(self.domain, PinpPath(self.law, self.secret, self.mark), self.size)
-        function, source = self.secret or (None, None)
-        return ProcessAnswerer(self.domain, SamplePath(self.law, function, source, self.mark), self.size)
+        return ProcessAnswerer(self.domain, SamplePath(self.law, self.secret, self.mark), self.size)
