@@ -185,6 +185,42 @@ def test_parts_that_do_not_fit_together_are_refused(logistic, refused):
     refused(seal(document, numbers))
 
 
+def test_nodes_that_are_no_tree_are_refused(files, refused):
+    """Circles, shared branches, orphans, too many levels, literals about nothing: none reaches `predict` or `rules`."""
+    document, numbers = taken_apart(files["tree"])
+    leaf = {"shares": [0.5, 0.5], "literal": None, "yes": -1, "no": -1}
+    literal = {"feature": 0, "code": 0, "up_to": True, "contrary": False}
+    split = {**leaf, "literal": literal}
+
+    def tree(*nodes):
+        return seal({**document, "fitted": {**document["fitted"], "nodes_": list(nodes)}}, numbers)
+
+    def node(yes, no, **other):
+        return {**split, "yes": yes, "no": no, "literal": {**literal, **other}}
+
+    chain = [leaf if place % 2 else node(place + 1, place + 2) for place in range(22)] + [leaf]
+    for nodes in (
+        [], [node(0, 0)], [node(1, 1), leaf], [node(1, 2), leaf], [leaf, leaf], [node(1, 2), node(0, 2), leaf],
+        [node(2, 1), node(3, 4), leaf, node(1, 4), leaf], [node(1, 2, feature=4), leaf, leaf],
+        [node(1, 2, code=99), leaf, leaf], [node(1, 2), {**leaf, "shares": [1.0]}, leaf], chain,
+    ):  # fmt: skip
+        refused(tree(*nodes))
+
+
+def test_learners_whose_parts_do_not_fit_are_refused(files, refused):
+    """Features, columns and tables of a learner must be about the same things."""
+    document, numbers = taken_apart(files["naive bayes, records"])
+    fitted = document["fitted"]
+    for name, value in (
+        ("features_", fitted["features_"][:-1]),
+        ("features_", fitted["features_"][::-1]),
+        ("columns_", fitted["columns_"][1:]),
+        ("columns_", [[name, {"kind": "flag"}] for name, _ in fitted["columns_"]]),
+        ("columns_", fitted["columns_"] + fitted["columns_"][:1]),
+    ):
+        refused(seal({**document, "fitted": {**fitted, name: value}}, numbers))
+
+
 def test_declarations_that_multiply_are_refused_in_time(files, refused):
     """Very many columns, two levels lists a pair of which multiplies, and many pairs: no hang, and no memory."""
     document, numbers = taken_apart(files["records"])
@@ -300,6 +336,9 @@ def test_mutated_files_are_models_or_refused(files, tmp_path):
         if model is not None:
             loaded += 1
             with contextlib.suppress(TacitError, ValueError):
-                assert len(model.predict(rows[name])) in (50, 300)
+                way = model.predict if hasattr(model, "predict") else model.transform
+                assert len(way(rows[name])) in (50, 300)
+                if hasattr(model, "rules"):
+                    assert model.rules()
     tracemalloc.stop()
     assert loaded > _MUTATIONS / 50

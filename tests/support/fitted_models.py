@@ -20,6 +20,15 @@ from tacit import (
 from tacit.data import Category, Flag, Moment, Number, Ordinal
 from tacit.erm import HuberHinge, HuberRegression, Logistic
 from tacit.kernels import RBF, Laplacian, Polynomial
+from tacit.queries import (
+    SQPCA,
+    ConjunctionClassifier,
+    DecisionListClassifier,
+    SQDecisionTree,
+    SQKMeans,
+    SQNaiveBayes,
+    SQPerceptron,
+)
 
 SCHEMA = Schema(
     {
@@ -74,11 +83,24 @@ def _numbers(estimator: Any, target: str = "two", *, sparse: bool = False) -> Ca
     return fit
 
 
-def _records(estimator: Any, target: str = "ill") -> Callable[[], tuple[Any, Any]]:
+def _records(
+    estimator: Any, target: str = "ill", columns: tuple[str, ...] = tuple(SCHEMA.columns)
+) -> Callable[[], tuple[Any, Any]]:
     """Return how to fit an estimator to records."""
 
     def fit() -> tuple[Any, Any]:
-        return estimator.fit(Records(table(), Schema(SCHEMA.columns, target=target))), table(50, seed=2)
+        schema = Schema({name: SCHEMA.columns[name] for name in columns}, target=target)
+        return estimator.fit(Records(table(), schema)), table(50, seed=2)
+
+    return fit
+
+
+def _declared(estimator: Any) -> Callable[[], tuple[Any, Any]]:
+    """Return how to fit a learner with a schema of its own to a table."""
+
+    def fit() -> tuple[Any, Any]:
+        whole = table()
+        return estimator.fit({name: whole[name] for name in SCHEMA.inputs}, whole["ill"]), table(50, seed=2)
 
     return fit
 
@@ -112,6 +134,22 @@ _MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "records, regression": _records(PrivateLinearRegression(1.0, 1e-6), "age"),
     "records, kernel": _records(PrivateKernelClassifier(RBF(1.0), 1.0, landmarks=20)),
     "records, loss": _records(PrivateERM(Logistic(), 1.0)),
+    "conjunction": _numbers(ConjunctionClassifier(5.0, classes=["down", "up"])),
+    "conjunction, records": _records(ConjunctionClassifier(5.0, monotone=False), columns=("smoker", "ill")),
+    "list": _numbers(DecisionListClassifier(50.0, bounds=[(-3, 3)] * 4, bins=4)),
+    "list, records": _records(DecisionListClassifier(50.0)),
+    "tree": _numbers(SQDecisionTree(50.0, bounds=(-3, 3), bins=4, noise_rate=0.1)),
+    "tree, schema": _declared(SQDecisionTree(50.0, schema=SCHEMA)),
+    "tree, records": _records(SQDecisionTree(50.0)),
+    "naive bayes": _numbers(SQNaiveBayes(5.0, 1e-6, bounds=(-3, 3)), "three"),
+    "naive bayes, codes": _numbers(SQNaiveBayes(float("inf"), levels=np.array([2, 3, 2, 4])), "three"),
+    "naive bayes, records": _records(SQNaiveBayes(5.0)),
+    "perceptron": _numbers(SQPerceptron(5.0, data_norm=2.0)),
+    "perceptron, records": _records(SQPerceptron(5.0)),
+    "k-means": _numbers(SQKMeans(3, 5.0, bounds=(-3, 3), init=[[0] * 4, [1] * 4, [2] * 4])),
+    "k-means, records": _records(SQKMeans(3, 5.0)),
+    "components": _numbers(SQPCA(2, 5.0, data_norm=2.0)),
+    "components, records": _records(SQPCA(3, 5.0, random_state=0)),
 }
 NAMES = tuple(_MODELS)
 

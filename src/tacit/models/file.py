@@ -56,13 +56,13 @@ def load(path: str | Path) -> Any:
         model = known(**read_fields(document["parameters"], _parameter_fields(known, saved), reading))
         attributes = read_fields(document["fitted"], saved.fitted, reading)
         reading.finish(saved.sizes)
-        card = Card.of_plain(document["card"])
+        for name, value in attributes.items():
+            if value is not None:
+                setattr(model, name, value)
+        saved.check(model)
+        model.card_ = Card.of_plain(document["card"])
     except (ModelFileError, InvalidParameter) as error:
         raise ModelFileError(f"this model file is damaged or of another tacit: {_short(error)}.") from None
-    for name, value in attributes.items():
-        if value is not None:
-            setattr(model, name, value)
-    model.card_ = card
     return model
 
 

@@ -12,6 +12,13 @@ _HOMES = {
     "erm": ("erm.general", "PrivateERM"),
     "kernel-classifier": ("kernels.classification", "PrivateKernelClassifier"),
     "kernel-regressor": ("kernels.regression", "PrivateKernelRegressor"),
+    "conjunction": ("queries.learners.conjunction", "ConjunctionClassifier"),
+    "decision-list": ("queries.learners.decision_list", "DecisionListClassifier"),
+    "decision-tree": ("queries.learners.tree", "SQDecisionTree"),
+    "naive-bayes": ("queries.learners.naive_bayes", "SQNaiveBayes"),
+    "perceptron": ("queries.learners.perceptron", "SQPerceptron"),
+    "k-means": ("queries.learners.kmeans", "SQKMeans"),
+    "principal-components": ("queries.learners.pca", "SQPCA"),
 }
 
 NAMES = tuple(_HOMES)
@@ -32,6 +39,8 @@ def kind_of(model: object) -> str:
             kind
         ):
             return kind
+    if type(model).__name__ == "PrivateSearch":
+        raise ModelFileError("a PrivateSearch cannot be saved: save the model that it found, its best_estimator_.")
     raise ModelFileError(
         f"a {type(model).__name__} cannot be saved: model files hold {', '.join(name for _, name in _HOMES.values())}, "
         "and neither records nor code."

@@ -7,13 +7,14 @@ A `Field` writes a value as plain JSON and arrays, and reads it back from what a
 nothing but what it was declared for. A new fitted attribute is one more line; without one saving a model refuses.
 """
 
-from tacit.estimators.saving.declared import ENCODER, FITTED, LABELS, RELEASE, SCHEMA
+from tacit.estimators.saving.declared import BUDGET, COLUMN, COLUMNS, ENCODER, FITTED, LABELS, RELEASE, SCHEMA
 from tacit.estimators.saving.fields import (
     Either,
     Field,
     Listed,
     Number,
     Numbers,
+    OneOf,
     Optional,
     Plain,
     Saved,
@@ -27,6 +28,9 @@ from tacit.estimators.saving.fields import (
 from tacit.estimators.saving.packing import Reading, Writing
 
 __all__ = [
+    "BUDGET",
+    "COLUMN",
+    "COLUMNS",
     "ENCODER",
     "FITTED",
     "LABELS",
@@ -37,6 +41,7 @@ __all__ = [
     "Listed",
     "Number",
     "Numbers",
+    "OneOf",
     "Optional",
     "Plain",
     "Reading",

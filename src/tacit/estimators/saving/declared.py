@@ -10,11 +10,12 @@ from tacit.accounting.events import event_from_json, event_to_json
 from tacit.accounting.history import Entry, Partition
 from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
+from tacit.data.columns import Column
 from tacit.data.curves import checked_pairs, curves_of
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
 from tacit.data.schema import Schema
-from tacit.data.toml import declared_column, entry_of
+from tacit.data.toml import KINDS, declared_column, entry_of
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.fields import (
     Field,
@@ -64,39 +65,46 @@ class _Labels(Field):
 
 
 @final
-class _Schema(Field):
-    """A schema, column by column as a TOML file declares it."""
+class _Column(Field):
+    """One declared column, as the table that a TOML file has for it."""
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Write the columns in order."""
-        columns = [
-            [name, {key: Plain().write(each, writing) for key, each in entry_of(column).items()}]
-            for name, column in value.columns.items()
-        ]
-        return {"target": value.target, "columns": columns}
+        """Write what it declares besides its defaults."""
+        if type(value) not in KINDS.values():
+            raise ModelFileError(f"a column that is a {type(value).__name__} cannot be saved.")
+        return {key: Plain().write(each, writing) for key, each in entry_of(value).items()}
 
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Build the declarations as if a person had written them."""
-        target, listed = _fields(plain, {"target": Optional(Text()), "columns": Listed(_PAIR, list)}, reading)
-        columns = dict(listed)
-        if len(columns) < len(listed):
-            raise ModelFileError("should declare each column once")
+    def read(self, plain: Any, reading: Reading, name: str = "of a feature") -> Any:
+        """Build the declaration as if a person had written it."""
+        if not isinstance(plain, dict):
+            raise ModelFileError("should be the table of a column")
+        entry = {Text().read(key, reading): Plain().read(each, reading) for key, each in plain.items()}
         try:
-            return Schema({name: declared_column(name, entry) for name, entry in columns.items()}, target)
+            return declared_column(name, entry)
         except InvalidParameter as error:
-            raise ModelFileError(f"should be a schema: {error}") from None
+            raise ModelFileError(f"should be a declaration: {error}") from None
 
 
 @final
-class _Declaration(Field):
-    """The name of a column and its table."""
+class _Columns(Field):
+    """Declared columns by their names, in order."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write pairs of a name and its table."""
+        return [[name, COLUMN.write(column, writing)] for name, column in value.items()]
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read a list of the two, with plain values in the table."""
-        if not isinstance(plain, list) or len(plain) != 2 or not isinstance(plain[1], dict):
-            raise ModelFileError("should be the name of a column and its table")
-        entry = {Text().read(key, reading): Plain().read(each, reading) for key, each in plain[1].items()}
-        return Text().read(plain[0], reading), entry
+        """Read such pairs; no name may come twice."""
+        if not isinstance(plain, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in plain):
+            raise ModelFileError("should be the names of columns and their tables")
+        names = [Text().read(name, reading) for name, _ in plain]
+        if len(set(names)) < len(names):
+            raise ModelFileError("should declare each column once")
+        return {name: COLUMN.read(entry, reading, name) for name, (_, entry) in zip(names, plain, strict=True)}
+
+
+def _schema(target: str | None, columns: dict[str, Column]) -> Schema:
+    return Schema(columns, target)
 
 
 @final
@@ -196,8 +204,9 @@ _OBJECT = 50
 _MOST_PAIRS = 1000
 _MOST_LETTERS = 8 * 10**7
 _AXES = ("rows of the answer", "columns of the answer")
-_PAIR = _Declaration()
-_BUDGET = Struct(_amount, {"exact_epsilon": _Exact(), "exact_delta": _Exact()})
+COLUMN = _Column()
+COLUMNS = _Columns()
+BUDGET = Struct(_amount, {"exact_epsilon": _Exact(), "exact_delta": _Exact()})
 _STEP = Listed(Text())
 _PARTITION = Struct(Partition, {"parts": Listed(Text()), "fixed_by": Text()})
 _ENTRY = Struct(
@@ -207,7 +216,7 @@ _ENTRY = Struct(
         "time": Text(),
         "label": Text(),
         "path": Listed(_STEP),
-        "amount": _BUDGET,
+        "amount": BUDGET,
         "event": Optional(_Event()),
         "partition": Optional(_PARTITION),
         "hash": Text(),
@@ -215,18 +224,17 @@ _ENTRY = Struct(
 )
 
 LABELS = _Labels()
-SCHEMA = _Schema()
+SCHEMA = Struct(_schema, {"target": Optional(Text()), "columns": COLUMNS})
 _ENCODER = Struct(
     PublicEncoder,
     {"schema": SCHEMA, "norm": Plain(), "constant": Truth(), "curves": Plain(), "interactions": Plain()},
 )
 ENCODER = _Encoder()
-BUDGET = _BUDGET
 RELEASE = Struct(
     Release,
     {
         "value": _Answer(),
-        "budget": Optional(_BUDGET),
+        "budget": Optional(BUDGET),
         "event": Optional(_Event()),
         "public": Listed(Text()),
         "private": Truth(),

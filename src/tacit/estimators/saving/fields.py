@@ -40,13 +40,14 @@ class Saved:
 
     `fitted` may have `Optional` fields; a fitted estimator must have no further attribute. Parameters that are named
     nowhere are `Plain`. `forgotten` are parameters that belong to the place where a model was fitted. `sizes` are
-    those of axes that all such models have.
+    those of axes that all such models have. `check` refuses attributes that make no sense together.
     """
 
     fitted: Mapping[str, Field]
     parameters: Mapping[str, Field] = field(default_factory=dict)
     forgotten: frozenset[str] = frozenset({"ledger"})
     sizes: Mapping[str, int] = field(default_factory=dict)
+    check: Callable[[Any], None] = lambda model: None
 
     def and_also(self, **fitted: Field) -> "Saved":
         """Return the same with further fitted attributes."""
@@ -167,7 +168,8 @@ class Listed(Field):
 class Numbers(Field):
     """An array of finite floats whose axes are named: what has one name must have one size all over a model.
 
-    With `unknown` numbers may be NaN as well, which stands for what is not known.
+    An axis without a name ("") may have any size. With `unknown` numbers may be NaN as well, which stands for what is
+    not known.
     """
 
     axes: tuple[str, ...]
@@ -192,7 +194,8 @@ class Numbers(Field):
         if not self._known(array):
             raise ModelFileError("holds numbers that are not finite")
         for axis, size in zip(self.axes, array.shape, strict=True):
-            reading.agree(axis, size)
+            if axis:
+                reading.agree(axis, size)
         return array
 
     def _known(self, array: Any) -> bool:
@@ -258,7 +261,7 @@ class Plain(Field):
             return value if math.isfinite(value) else {"float": str(value)}
         if type(value) in (Fraction, Decimal):
             return {"fraction": str(Fraction(value))}
-        if getattr(value, "ndim", 0) == 1 and hasattr(value, "tolist"):
+        if getattr(value, "ndim", 0) in (1, 2) and hasattr(value, "tolist"):
             value = value.tolist()
         if type(value) in (list, tuple):
             listed = [self.write(each, writing, depth + 1) for each in value]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, cast, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.exact_scores import warn_if_judged
+from tacit.estimators.saving import Listed, Number, Numbers, Saved, Text
 from tacit.estimators.tables import validated
 from tacit.queries.learners.learner import Labels, SQClassifier, cleaned_as
+from tacit.queries.learners.saved import CLASSIFIER, known_columns
 from tacit.queries.oracle.session import Session
 from tacit.queries.sample_sizes import conjunction_error
 from tacit.sums.language.expression import number
@@ -60,6 +62,17 @@ class ConjunctionClassifier(SQClassifier):
 
     most_classes = 2
     of = "population"
+    saved: ClassVar[Saved] = Saved(
+        {
+            **CLASSIFIER,
+            "literals_": Listed(Text(), list),
+            "needed_": Numbers("features", "signs", kind="bool"),
+            "error_": Number(0.0, 1.0),
+            "threshold_": Number(0.0, 1.0),
+        },
+        sizes={"classes": 2, "signs": 2},
+        check=known_columns,
+    )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the second class where no literal is false."""
@@ -70,7 +83,7 @@ class ConjunctionClassifier(SQClassifier):
 
     def _true(self, X: Any) -> NDArray[np.bool_]:
         """Return which features of each record are true: numbers above 0, and flags with their word for true."""
-        if self.columns_ is None:
+        if not hasattr(self, "columns_"):
             rows = validated(self, rows_of(self, X), reset=False)
             return np.asarray((rows > 0).toarray() if hasattr(rows, "toarray") else rows > 0)
         warn_if_judged(self)

@@ -1,12 +1,14 @@
 """Decision lists: `if literal then class, else if ...`, one rule a round of statistical queries."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
+from tacit.estimators.saving import Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.literals import Candidates, FeatureLiteral, allowance
+from tacit.queries.learners.saved import GROWN
 from tacit.queries.learners.tree import GrownClassifier
 from tacit.queries.sample_sizes import checked_error
 
@@ -55,6 +57,7 @@ class DecisionListClassifier(GrownClassifier):
     error: float = 0.1
 
     size_parameter = ("max_rules", 1000)
+    saved: ClassVar[Saved] = GROWN
 
     @property
     def rules_(self) -> list[Rule]:

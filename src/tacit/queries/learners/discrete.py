@@ -77,9 +77,10 @@ class DiscreteClassifier(SQClassifier):
         """Return the codes of records to predict; a table needs the columns that were asked about, by their names."""
         check_is_fitted(self)
         warn_if_judged(self)
-        if self.columns_ is None and not isinstance(X, Records):
+        known: Mapping[str, Column] | None = getattr(self, "columns_", None)
+        if known is None and not isinstance(X, Records):
             return self._encoded(validated(self, X, reset=False) if self.schema is None else X)
-        declared = self.columns_ if self.schema is None or self.columns_ is not None else self.schema.columns
+        declared = known if self.schema is None or known is not None else self.schema.columns
         if declared is None:
             raise InvalidParameter("this model did not learn from Records: give it rows as it was fitted on.")
         blocks = cleaned_as({feature.name: declared[feature.name] for feature in self.features_}, X)

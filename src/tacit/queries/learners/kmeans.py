@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,12 @@ from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
+from tacit.estimators.saving import Numbers, Optional, Saved, Whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import Region, features_of, nearest, region_for
 from tacit.queries.learners.learner import Labels, SQLearner
+from tacit.queries.learners.saved import LEARNER
 from tacit.queries.learners.units import in_units
 from tacit.queries.oracle.session import Reply, Session
 from tacit.sums.query import Histogram, Query
@@ -67,6 +69,11 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
     ledger: Ledger | None = None
     random_state: object = None
 
+    saved: ClassVar[Saved] = Saved(
+        {**LEARNER, "cluster_centers_": Numbers("clusters", "features"), "n_iter_": Whole()},
+        {"init": Optional(Numbers("clusters", "features"))},
+    )
+
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int32]:
         """Fit, and return the nearest centre of each row: labels that are no more private than the rows are."""
         return self.fit(X).predict(X)
@@ -90,6 +97,7 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
             raise InvalidParameter("rows in arrays have no other units: their centres are cluster_centers_.")
         return in_units(encoder, self.cluster_centers_)
 
+    @np.errstate(all="ignore")
     def _squares(self, X: Any) -> Floats:
         check_is_fitted(self)
         rows, centres = validated(self, rows_of(self, X), reset=False), self.cluster_centers_

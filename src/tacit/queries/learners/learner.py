@@ -236,7 +236,6 @@ class SQClassifier(ExactAccuracy, SQLearner):
         self._declare(X)
         rows, cells = self._rows(X, y)
         self.classes_, indices, assumed = known_classes(declared, cells, self.most_classes)
-        self.columns_: Mapping[str, Column] | None = None
         self._check_rate(len(self.classes_))
         engine = engine_of_arrays(rows, indices, labels=(0, 1))
         labels = Labels("y", tuple(range(len(self.classes_))))
@@ -277,7 +276,8 @@ class SQClassifier(ExactAccuracy, SQLearner):
             raise InvalidParameter(f"{type(self).__name__} learns {most}, got {len(values)}.")
         if self.noise_rate > 0 and set(values) != set(own):
             raise InvalidParameter("noise_rate exchanges the oracle's two labels: they must be the classes.")
-        self.classes_, self.columns_ = np.array(values), engine.columns
+        self.classes_ = np.array(values)
+        self.columns_: Mapping[str, Column] = engine.columns
         return Labels(engine.label, values)
 
     def _likely_labels(self) -> Labels:

@@ -1,4 +1,4 @@
-"""Literals, tests of one feature that a list or a tree is made of, and how well each divides the classes.
+"""Literals, tests of one feature, the nodes that lists and trees make of them, and how well each divides the classes.
 
 Whatever is judged here was answered with noise. A literal is preferred by what is left of its worth after an
 allowance: as much as the luckiest of so many literals without any worth would seem to have.
@@ -40,6 +40,17 @@ class FeatureLiteral:
         """Put the literal into words."""
         words = features[self.feature].says(self.code, up_to=self.up_to)
         return f"not ({words})" if self.contrary else words
+
+
+@final
+@dataclass(frozen=True)
+class Node:
+    """A leaf, or a literal and where to go if it is true and if it is not; and the shares of the classes here."""
+
+    shares: Floats
+    literal: FeatureLiteral | None = None
+    yes: int = -1
+    no: int = -1
 
 
 @final

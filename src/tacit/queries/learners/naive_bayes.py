@@ -1,13 +1,14 @@
 """Naive Bayes: how often each class has each value of each feature, all of it asked at once."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from tacit.checks import positive_number
+from tacit.estimators.saving import Listed, Numbers, Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.discrete import (
     ClassCounts,
@@ -17,6 +18,7 @@ from tacit.queries.learners.discrete import (
     everyone,
 )
 from tacit.queries.learners.learner import Labels
+from tacit.queries.learners.saved import DECLARED, DISCRETE, counted
 from tacit.queries.oracle.session import Session
 from tacit.sums.query import Histogram
 
@@ -55,6 +57,15 @@ class SQNaiveBayes(DiscreteClassifier):
     smoothing: float = 1.0
 
     of = "population"
+    saved: ClassVar[Saved] = Saved(
+        {
+            **DISCRETE,
+            "class_log_prior_": Numbers("classes"),
+            "feature_log_prob_": Listed(Numbers("", "classes"), list),
+        },
+        DECLARED,
+        check=counted,
+    )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of every record."""
@@ -65,6 +76,7 @@ class SQNaiveBayes(DiscreteClassifier):
         """Return the probability of every class for every record."""
         return np.exp(self.predict_log_proba(X))
 
+    @np.errstate(all="ignore")
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class for every record."""
         codes = self._codes(X)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -14,9 +14,11 @@ from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import known_norm
+from tacit.estimators.saving import Numbers, Saved, Whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.learner import Labels, SQLearner
+from tacit.queries.learners.saved import LEARNER
 from tacit.queries.oracle.session import Session
 from tacit.sums.query import Query, RowSums, SecondMoments
 
@@ -49,6 +51,18 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SQLearner):  # ty
     ledger: Ledger | None = None
     random_state: object = None
 
+    saved: ClassVar[Saved] = Saved(
+        {
+            **LEARNER,
+            "mean_": Numbers("features"),
+            "components_": Numbers("components", "features"),
+            "explained_variance_": Numbers("components"),
+            "explained_variance_ratio_": Numbers("components"),
+            "n_components_": Whole(1, axis="components"),
+        }
+    )
+
+    @np.errstate(all="ignore")
     def transform(self, X: Any) -> Floats:
         """Return the coordinates of rows along the components."""
         check_is_fitted(self)
@@ -103,4 +117,6 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SQLearner):  # ty
 def _signed(components: Floats) -> Floats:
     """Turn each direction so that its largest entry is positive: otherwise its sign would mean nothing."""
     largest = np.argmax(np.abs(components), axis=1)
-    return components * np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)[:, None]
+    turned = components * np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)[:, None]
+    # Row by row, as a model file has them: products of another layout may end in another bit.
+    return np.ascontiguousarray(turned)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import encoded, rows_of
 from tacit.estimators.parameters import INTERCEPT, known_norm
+from tacit.estimators.saving import Numbers, Saved, Whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import affine, features_of
 from tacit.queries.learners.learner import Labels, SQClassifier
+from tacit.queries.learners.saved import CLASSIFIER
 from tacit.queries.oracle.session import Session
 from tacit.sums.query import Query, RowSums, StatisticalQuery
 
@@ -63,7 +65,17 @@ class SQPerceptron(SQClassifier):
     fit_intercept: bool = True
 
     most_classes = 2
+    saved: ClassVar[Saved] = Saved(
+        {
+            **CLASSIFIER,
+            "coef_": Numbers("halfspaces", "features"),
+            "intercept_": Numbers("halfspaces"),
+            "n_iter_": Whole(),
+        },
+        sizes={"classes": 2, "halfspaces": 1},
+    )
 
+    @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> Floats:
         """Return the score of every row; it is positive on the side of the second class."""
         check_is_fitted(self)

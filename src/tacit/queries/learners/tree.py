@@ -9,6 +9,7 @@ import numpy as np
 
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
+from tacit.estimators.saving import Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.discrete import (
     ClassCounts,
@@ -21,23 +22,13 @@ from tacit.queries.learners.discrete import (
     settled,
 )
 from tacit.queries.learners.learner import Labels
-from tacit.queries.learners.literals import Candidates, FeatureLiteral, allowance
+from tacit.queries.learners.literals import Candidates, FeatureLiteral, Node, allowance
+from tacit.queries.learners.saved import GROWN
 from tacit.queries.oracle.session import Session
 from tacit.sums.language.expression import constant
 from tacit.sums.query import Histogram
 
 _GOOD = 0.1
-
-
-@final
-@dataclass(frozen=True)
-class Node:
-    """A leaf, or a literal and where to go if it is true and if it is not; and the shares of the classes here."""
-
-    shares: Floats
-    literal: FeatureLiteral | None = None
-    yes: int = -1
-    no: int = -1
 
 
 @dataclass(eq=False, repr=False)
@@ -156,6 +147,7 @@ class SQDecisionTree(GrownClassifier):
     max_depth: int = 4
 
     size_parameter = ("max_depth", 10)
+    saved: ClassVar[Saved] = GROWN
 
     def rules(self) -> str:
         """Return the tree in words."""

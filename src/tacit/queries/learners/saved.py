@@ -1,0 +1,138 @@
+"""What learners from statistical queries keep in a model file: features, literals, nodes, tables and plans."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from tacit.errors import ModelFileError
+from tacit.estimators.saving import (
+    BUDGET,
+    COLUMN,
+    COLUMNS,
+    FITTED,
+    LABELS,
+    SCHEMA,
+    Either,
+    Field,
+    Listed,
+    Number,
+    OneOf,
+    Optional,
+    Saved,
+    Struct,
+    Text,
+    Truth,
+    Whole,
+)
+from tacit.queries.learners.domains import Cut, Feature, Named
+from tacit.queries.learners.literals import FeatureLiteral, Node
+from tacit.queries.oracle.plan import NoiseKind, Plan, Target
+
+_FLOATS = 1.7e308
+_MOST_NODES = 10_000
+
+PLANS = Listed(
+    Struct(
+        Plan,
+        {
+            "noise": OneOf(get_args(NoiseKind)),
+            "budget": BUDGET,
+            "sampling_error": Number(0.0, _FLOATS),
+            "noise_error": Number(0.0, _FLOATS),
+            "confidence": Number(0.0, 1.0),
+            "n": Whole(1, 2**50),
+            "size": Whole(1, 2**50),
+            "of": OneOf(get_args(Target)),
+            "parts": Whole(1, 2**50),
+            "rounds": Whole(1, 2**31),
+            "whom": OneOf(("record", "person")),
+        },
+    )
+)
+"""How each round was asked."""
+
+
+def _cut(name: str, edges: tuple[float, ...], column: Any, ordered: bool) -> Cut:
+    if list(edges) != sorted(set(edges)):
+        raise ModelFileError("should be edges in their order")
+    return Cut(name, edges, column, ordered)
+
+
+_EDGES = Listed(Number(-_FLOATS, _FLOATS))
+_FEATURE = Either(
+    {
+        "cut": Struct(_cut, {"name": Text(), "edges": _EDGES, "column": Optional(COLUMN), "ordered": Truth()}),
+        "named": Struct(Named, {"name": Text(), "column": COLUMN}),
+    },
+    lambda feature: "named" if type(feature) is Named else "cut",
+)
+_LITERAL = Struct(FeatureLiteral, {"feature": Whole(), "code": Whole(), "up_to": Truth(), "contrary": Truth()})
+_NODE = Struct(
+    Node,
+    {
+        "shares": Listed(Number(0.0, 1.0), np.array, axis="classes"),
+        "literal": Optional(_LITERAL),
+        "yes": Whole(-1, _MOST_NODES),
+        "no": Whole(-1, _MOST_NODES),
+    },
+)
+
+LEARNER: dict[str, Field] = {
+    **{name: field for name, field in FITTED.items() if name != "alpha_"},
+    "plans_": PLANS,
+}
+"""What every learner keeps."""
+CLASSIFIER: dict[str, Field] = {**LEARNER, "classes_": LABELS, "columns_": Optional(COLUMNS)}
+"""What every classifier keeps."""
+DISCRETE: dict[str, Field] = {**CLASSIFIER, "features_": Listed(_FEATURE)}
+"""What classifiers over declared features keep."""
+DECLARED: dict[str, Field] = {"schema": Optional(SCHEMA)}
+"""The parameter of theirs that is no plain value."""
+
+
+def known_columns(model: Any) -> None:
+    """Refuse columns that are not those of the features."""
+    columns = getattr(model, "columns_", None)
+    features = getattr(model, "features_", ())
+    if columns is None:
+        if features and model.schema is None and len(features) != model.n_features_in_:
+            raise ModelFileError("features_: should be as many as there are columns")
+        return
+    asked = [feature.name for feature in features] or list(getattr(model, "feature_names_in_", ["?"]))
+    if not set(asked) <= columns.keys():
+        raise ModelFileError("columns_: should be all that the model was asked about")
+    if any(isinstance(each, Named) and columns[each.name] != each.column for each in features):
+        raise ModelFileError("features_: should be declared as the columns are")
+
+
+def counted(model: Any) -> None:
+    """Refuse tables of naive Bayes that are not about the features."""
+    known_columns(model)
+    if [len(table) for table in model.feature_log_prob_] != [feature.size for feature in model.features_]:
+        raise ModelFileError("feature_log_prob_: should have a number for each code of each feature")
+
+
+def grown(model: Any) -> None:
+    """Refuse nodes that are no tree, that is too deep, or that asks for what features do not have."""
+    known_columns(model)
+    nodes, (_, deepest) = model.nodes_, model.size_parameter
+    splits = [(number, node) for number, node in enumerate(nodes) if node.literal is not None]
+    below = sorted(place for _, node in splits for place in (node.yes, node.no))
+    if not nodes or below != list(range(1, len(nodes))):
+        raise ModelFileError("nodes_: should be a tree")
+    depth = [0] * len(nodes)
+    for number, node in splits:
+        if min(node.yes, node.no) <= number or not _known(node.literal, model.features_):
+            raise ModelFileError("nodes_: should be a tree of literals about the features")
+        depth[node.yes] = depth[node.no] = depth[number] + 1
+    if max(depth) > deepest:
+        raise ModelFileError("nodes_: should be less deep")
+
+
+def _known(literal: FeatureLiteral, features: Sequence[Feature]) -> bool:
+    return literal.feature < len(features) and literal.code < features[literal.feature].size
+
+
+GROWN = Saved({**DISCRETE, "nodes_": Listed(_NODE, list)}, DECLARED, check=grown)
+"""What trees and lists keep."""
