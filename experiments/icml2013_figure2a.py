@@ -25,7 +25,8 @@ from tacit.erm import Logistic
 from tacit.erm.perturbations.defaults import MARGIN
 from tacit.kernels import Landmarks, Polynomial
 from tacit.kernels.kernel.domain import Domain
-from tacit.kernels.released.model import Terms, release_linear
+from tacit.kernels.released.model import release_linear
+from tacit.releases import Terms
 
 EPSILONS = (0.01, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0)
 DELTA, TRAINING, LANDMARKS, NUMBERS = 1e-6, 500_000, 600, 10

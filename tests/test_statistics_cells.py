@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import Budget, Ledger, statistics
+from tacit import Budget, Ledger, releases, statistics
 from tacit.errors import InvalidParameter
 
 
@@ -253,13 +253,13 @@ def test_scores_of_a_quantile_move_by_one_exactly(monkeypatch: pytest.MonkeyPatc
     Without care it is not: beside a power of two the two scores are rounded by different amounts.
     """
     scores: list[list[Fraction]] = []
-    original = statistics.release
+    original = releases.release
 
     def watched(mechanism: Any, value: Any, **named: Any) -> Any:
         scores.append([Fraction(score) for score in value.tolist()])
         return original(mechanism, value, **named)
 
-    monkeypatch.setattr(statistics, "release", watched)
+    monkeypatch.setattr(releases, "release", watched)
     rounded = 0
     for fraction in 0.4999 + 1e-7 * np.arange(100):
         for last in (0.0, 1.0):

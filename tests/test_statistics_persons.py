@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import statistics
+from tacit import releases, statistics
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.persons import Persons
@@ -29,11 +29,11 @@ def _exact(monkeypatch: pytest.MonkeyPatch, name: str, column: Any, groups: Any)
 
     def door(mechanism: Any, value: Any, **how: Any) -> Any:
         seen.append(np.asarray(value, dtype=float))
-        return statistics_release(mechanism, value, **how)
+        return true_door(mechanism, value, **how)
 
-    statistics_release = statistics.release
+    true_door = releases.release
     with monkeypatch.context() as patch:
-        patch.setattr(statistics, "release", door)
+        patch.setattr(releases, "release", door)
         ASK[name](column, groups=groups, random_state=1)
     return seen[0]
 

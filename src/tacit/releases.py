@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 from tacit.accounting.events import Event
 from tacit.accounting.history import Entry
@@ -68,6 +68,35 @@ class Release(Generic[Answer]):
         if not self.private:
             return "NOT private and not charged: " + ("a rehearsal from a seed" if self.budget else "infinite epsilon")
         return f"{self.budget}, {NEIGHBOURS[self.unit]}; public: {', '.join((PUBLIC[self.unit], *self.public))}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a release is charged to, named after and drawn from, and what is assumed to be public."""
+
+    ledger: Ledger | None
+    label: str
+    random_state: object
+    assumed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, estimator: Any, *assumed: str) -> "Terms":
+        """Return the terms that an estimator's parameters set."""
+        return cls(estimator.ledger, type(estimator).__name__, estimator.random_state, assumed)
+
+    def and_also(self, *facts: str) -> "Terms":
+        """Return the same terms with more that is assumed to be public."""
+        return replace(self, assumed=(*self.assumed, *facts))
+
+    def release(
+        self, mechanism: Mechanism[Value, Answer], value: Value, *facts: str, unit: Unit = "record"
+    ) -> Release[Answer]:
+        """Release a value under these terms, with further facts that are public."""
+        label, ledger, random_state, public = self.label, self.ledger, self.random_state, (*self.assumed, *facts)
+        return release(
+            mechanism, value, label=label, ledger=ledger, random_state=random_state, public=public, unit=unit
+        )
 
 
 def release(

@@ -31,7 +31,7 @@ from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential
 from tacit.mechanisms.gaussian import additive
-from tacit.releases import Release, release
+from tacit.releases import Release, Terms
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
 
@@ -57,9 +57,7 @@ def count(
     persons = _persons(groups, len(truths))
     marked = int(truths.sum()) if persons is None else _sum_of_shares(truths.astype(np.float64), 0.0, 1.0, persons)
     mechanism = additive(Budget(epsilon, delta))
-    noisy = release(
-        mechanism, marked, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
-    )
+    noisy = Terms(ledger, label, random_state, known).release(mechanism, marked, unit=_unit(persons))
     return noisy.map(lambda answer: float(_tidied(np.asarray(answer), whole))).within(mechanism.error())
 
 
@@ -86,9 +84,7 @@ def sum(
     share, size = _sum_of_shares(column, low, high, persons), column.size if persons is None else persons.n
     mechanism = additive(Budget(epsilon, delta))
     known = (f"low={low:g}", f"high={high:g}")
-    noisy = release(
-        mechanism, share, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
-    )
+    noisy = Terms(ledger, label, random_state, known).release(mechanism, share, unit=_unit(persons))
     return noisy.map(lambda answer: low * size + (high - low) * float(answer)).within((high - low) * mechanism.error())
 
 
@@ -171,9 +167,7 @@ def histogram(
         counts = np.bincount(found[found >= 0], weights=parts, minlength=size) / steps
     mechanism = additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size,))
     known = (f"the {size} levels",)
-    noisy = release(
-        mechanism, counts, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
-    )
+    noisy = Terms(ledger, label, random_state, known).release(mechanism, counts, unit=_unit(persons))
     return noisy.map(lambda answer: _tidied(np.asarray(answer, dtype=np.float64), whole)).within(mechanism.error())
 
 
@@ -210,9 +204,7 @@ def quantile(
     # A rank, whole steps of a power of two, less a multiple of 1/256 has no rounding that could add to the sensitivity.
     scores = -np.abs(ranks - round(share * size * 256) / 256)
     known = (f"low={low:g}", f"high={high:g}", f"{mechanism.candidates} candidates")
-    chosen = release(
-        mechanism, scores, ledger=ledger, label=label, random_state=random_state, public=known, unit=_unit(persons)
-    )
+    chosen = Terms(ledger, label, random_state, known).release(mechanism, scores, unit=_unit(persons))
     return chosen.map(lambda index: float(places[index]))
 
 

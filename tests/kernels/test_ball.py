@@ -21,8 +21,9 @@ from tacit.kernels import Linear
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.released import ball
 from tacit.kernels.released.ball import BallRelease, Slices, draw_point
-from tacit.kernels.released.model import Terms, release_tdil
+from tacit.kernels.released.model import release_tdil
 from tacit.noise import Rehearsal, SystemEntropy
+from tacit.releases import Terms
 
 UNIT = 2.0**-53
 LAW = BallRelease(Budget(1, 1e-6), 20, 1.0, 1e-3, 5.0, 30)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import finite_number
-from tacit.erm.fitting import LinearEstimator, signs
+from tacit.erm.fitting import LinearEstimator, fit_linear, signs
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
@@ -82,7 +82,8 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
         several = len(classes) if len(classes) > 2 else 0
         loss = joint(several) if joint and several else binary(budget, rows)
         targets = indices if several else signs(indices)
-        fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
+        terms = self._terms(rows, assumed)
+        fitted = fit_linear(rows, targets, loss, budget, self.perturbation, self.alpha, terms)
         self.classes_ = classes
         self.coef_ = fitted.weights
         self.intercept_ = fitted.intercepts

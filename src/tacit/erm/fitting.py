@@ -1,7 +1,7 @@
 """What all linear estimators do: declare what is public, clip, calibrate, release."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -34,7 +34,7 @@ from tacit.estimators.saving import FITTED, Field, Number, Numbers
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
-from tacit.releases import Release, release
+from tacit.releases import Release, Terms
 
 _LARGEST_ENTRY = 1e40
 
@@ -111,30 +111,6 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         data, targets = validated(self, X, y=y, order="C", y_numeric=numeric)
         return budget, private_rows(data, norm, self.fit_intercept, X), targets
 
-    def _fit_linear(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        loss: Loss,
-        budget: Budget | None,
-        assumed: str,
-        perturbation: str,
-        alpha: float | Literal["auto"],
-    ) -> Fitted:
-        """Fit under the estimator's ledger and seed."""
-        return fit_linear(
-            rows,
-            targets,
-            loss,
-            budget,
-            perturbation=perturbation,
-            alpha=alpha,
-            ledger=self.ledger,
-            label=type(self).__name__,
-            random_state=self.random_state,
-            assumed={"targets": assumed} | self._weights_assumed(rows),
-        )
-
     def _keep(self, fitted: Fitted, unit: float = 1.0, middle: float = 0.0) -> None:
         """Set the attributes of a model of one score, in which targets were counted from a middle in some unit."""
         self.coef_ = fitted.weights[0] * unit
@@ -143,13 +119,12 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         self.intercept_noise_ = float(fitted.intercept_noise[0] * unit)
         self.alpha_, self.release_ = fitted.alpha, fitted.release
 
-    def _weights_assumed(self, rows: Rows) -> dict[str, str]:
-        """Say which public numbers weighed rows."""
-        by_class, largest = getattr(self, "class_weight", None), self.largest_weight
-        said = {} if by_class is None else {"class weights": f"class weights {dict(by_class)}"}
-        if rows.shares is not None and largest is not None:
-            said["largest weight"] = f"largest weight {largest:g}"
-        return said
+    def _terms(self, rows: Rows, assumed: str) -> Terms:
+        """Return what a fit is charged to, what is assumed of targets, and which public numbers weighed rows."""
+        terms, by_class, largest = Terms.of(self, assumed), getattr(self, "class_weight", None), self.largest_weight
+        if by_class is not None:
+            terms = terms.and_also(f"class weights {dict(by_class)}")
+        return terms if rows.shares is None or largest is None else terms.and_also(f"largest weight {largest:g}")
 
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Floats:
@@ -213,17 +188,13 @@ def fit_linear(
     targets: NDArray[Any],
     loss: Loss,
     budget: Budget | None,
-    *,
     perturbation: str,
     alpha: float | Literal["auto"],
-    ledger: Ledger | None,
-    label: str,
-    random_state: object,
-    assumed: Mapping[str, str],
+    terms: Terms,
 ) -> Fitted:
     """Fit a linear model privately; without a budget, fit the same model without privacy."""
     if budget is None:
-        refuse_ledger(ledger)
+        refuse_ledger(terms.ledger)
         plain, used = _plain(rows, targets, loss, alpha)
         return split(rows, plain, 0.0, used, loss.margin)
     setting = Setting.of(rows, loss)
@@ -232,14 +203,12 @@ def fit_linear(
     ridge = f"alpha={mechanism.alpha:.6g}"
     if not is_auto(alpha) and mechanism.alpha > checked_alpha(alpha):
         ridge += f" (raised from {checked_alpha(alpha):g}, which the guarantee needs)"
-    public = (*setting.public, ridge, *assumed.values())
-    if random_state is None:
+    if terms.random_state is None:
         signal = setting.slope * setting.norm / mechanism.alpha
         noise = mechanism.coefficient_noise(objective) * setting.norm
         warn_of_noise(noise, signal, budget, setting.count, setting.dimension)
-    found = release(
-        mechanism, objective, label=label, ledger=ledger, random_state=random_state, public=public, unit=setting.unit
-    )
+    public = (*setting.public, ridge, *terms.assumed)
+    found = replace(terms, assumed=public).release(mechanism, objective, unit=setting.unit)
     return split(rows, found, mechanism.coefficient_noise(objective), mechanism.alpha, mechanism.loss.margin)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.erm.fitting import ONE_SCORE, LinearEstimator, signs
+from tacit.erm.fitting import ONE_SCORE, LinearEstimator, fit_linear, signs
 from tacit.erm.losses.check import check_loss
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
@@ -86,7 +86,8 @@ class PrivateERM(LinearEstimator):
         elif self.class_weight is not None:
             raise InvalidParameter("class_weight is for losses of margins: a regression has no classes.")
         rows = rows.weighed(weighing.shares(rows.length, by_class(factors, indices) if is_margin else None))
-        fitted = self._fit_linear(rows, targets, loss, budget, assumed, self.perturbation, self.alpha)
+        terms = self._terms(rows, assumed)
+        fitted = fit_linear(rows, targets, loss, budget, self.perturbation, self.alpha, terms)
         if is_margin:
             self.classes_ = classes
         self._keep(fitted)

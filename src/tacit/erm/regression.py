@@ -10,7 +10,7 @@ import numpy as np
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.erm.fitting import ONE_SCORE, Fitted, LinearEstimator, split
+from tacit.erm.fitting import ONE_SCORE, Fitted, LinearEstimator, fit_linear, split
 from tacit.erm.losses.standard import HuberRegression, Squared
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation
@@ -23,7 +23,7 @@ from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
-from tacit.releases import release
+from tacit.releases import Terms
 
 Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 
@@ -104,20 +104,13 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
             alpha = _ridge(self.alpha, rows, budget)
             loss = Squared(1.0, rows.norm * Squared(1.0, 1.0).minimiser_bound(rows.norm, alpha))
         way = "output" if way == "statistics" else way
-        return self._fit_linear(rows, targets, loss, budget, assumed, way, alpha)
+        return fit_linear(rows, targets, loss, budget, way, alpha, self._terms(rows, assumed))
 
     def _by_statistics(self, rows: Rows, targets: Any, budget: Budget, assumed: str) -> Fitted:
         alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
-        found = release(
-            mechanism,
-            (rows, targets),
-            label=type(self).__name__,
-            ledger=self.ledger,
-            random_state=self.random_state,
-            public=(*mechanism.public, assumed),
-            unit="person" if rows.several else "record",
-        )
+        terms = Terms.of(self, *mechanism.public, assumed)
+        found = terms.release(mechanism, (rows, targets), unit="person" if rows.several else "record")
         coefficient, noise = found.value.solve(alpha * rows.count)
         return split(rows, found.map(lambda _: coefficient), noise, alpha)
 

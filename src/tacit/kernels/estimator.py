@@ -28,10 +28,11 @@ from tacit.kernels.kernel.kernel import Kernel, size_of
 from tacit.kernels.kernel.standard import Linear
 from tacit.kernels.maps.fourier import FourierFeatures
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given, listed
-from tacit.kernels.released.model import METHODS, Method, Released, Terms, release_answers, release_linear, release_tdil
+from tacit.kernels.released.model import METHODS, Method, Released, release_answers, release_linear, release_tdil
 from tacit.kernels.released.non_interactive import lattice
 from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, MODEL
 from tacit.numerics.arrays import Floats
+from tacit.releases import Terms
 
 
 @dataclass(eq=False, repr=False)
@@ -81,7 +82,7 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         weighing: Weighing,
         factors: Floats | None = None,
     ) -> Released:
-        terms = Terms(self.ledger, type(self).__name__, self.random_state, public_facts(domain, self.loss, assumed))
+        terms = Terms.of(self, *public_facts(domain, self.loss, assumed))
         if self.method not in METHODS:
             raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
         if self.method in METHODS[:2]:

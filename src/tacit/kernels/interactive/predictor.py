@@ -39,7 +39,7 @@ from tacit.kernels.interactive.state_file import FileMemory, check_new
 from tacit.kernels.kernel.kernel import Kernel, size_of
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given
 from tacit.mechanisms.process import GaussianProcess, SamplePath
-from tacit.releases import Release, release
+from tacit.releases import Release, Terms
 
 _MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
 _CHOICES = {"method": ("gaussian-process", "pinp"), "loss": LOSSES, "constants": ("certified", "published")}
@@ -116,10 +116,7 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         public = (*public_facts(domain, self.loss, targets.assumed), f"alpha={alpha:.6g}", *law.public)
         if mapped is not None:
             public = (*public, f"{mapped.count} features by public landmarks")
-        label = type(self).__name__
-        found: Release[SamplePath | PinpPath] = release(
-            law, certified.model, label=label, ledger=self.ledger, random_state=self.random_state, public=public
-        )
+        found: Release[SamplePath | PinpPath] = Terms.of(self, *public).release(law, certified.model)
         path = found.value
         memory = ProcessMemory() if self.state is None else FileMemory.create(self.state, path.mark)
         self._session = Session(certified.domain, law, path.secret, path.mark, certified.size, memory)

@@ -6,7 +6,6 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.shares import Shares
 from tacit.erm.fitting import fit_linear
@@ -21,10 +20,9 @@ from tacit.kernels.maps.landmarks import Expansion, Landmarks
 from tacit.kernels.released.ball import BallRelease
 from tacit.kernels.released.non_interactive import NetRelease, posterior
 from tacit.kernels.released.semi_interactive import LaplaceAnswers, fitted_weights
-from tacit.mechanisms.mechanism import Answer, Mechanism, Value
 from tacit.mechanisms.process import GaussianProcess
 from tacit.numerics.arrays import Floats
-from tacit.releases import Release, release
+from tacit.releases import Release, Terms
 
 Method = Literal["landmarks", "fourier", "tddl", "matched", "tdil"]
 METHODS = get_args(Method)
@@ -39,24 +37,6 @@ class Released:
     alpha: float
     release: Release[Any]
     margin: float = 0.0
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """What a release is charged to and named after."""
-
-    ledger: Ledger | None
-    label: str
-    random_state: object
-    assumed: tuple[str, ...]
-
-    def release(self, mechanism: Mechanism[Value, Answer], value: Value, *facts: str) -> Release[Answer]:
-        """Release a value under these terms, with further facts that are public."""
-        public = (*self.assumed, *facts)
-        return release(
-            mechanism, value, label=self.label, ledger=self.ledger, random_state=self.random_state, public=public
-        )
 
 
 def release_linear(
@@ -79,11 +59,7 @@ def release_linear(
     """
     rows = Rows.clipped(features, mapped.inner_domain.norm).weighed(shares)
     kind = perturbation if perturbation != "auto" else "objective" if np.isfinite(loss.smoothness) else "output"
-    assumed = {"model": ", ".join(terms.assumed), "map": f"features by public {mapped.source}"}
-    fitted = fit_linear(
-        rows, targets, loss, budget, perturbation=kind, alpha=alpha, ledger=terms.ledger, label=terms.label,
-        random_state=terms.random_state, assumed=assumed,
-    )  # fmt: skip
+    fitted = fit_linear(rows, targets, loss, budget, kind, alpha, terms.and_also(f"features by public {mapped.source}"))
     return Released(mapped.model(fitted.weights), fitted.alpha, fitted.release, fitted.margin)
 
 
