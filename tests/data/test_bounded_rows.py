@@ -7,19 +7,21 @@ import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from tacit.data import BoundedRows, stated_norm
+from tacit.data import BoundedRows, stated_filled, stated_norm
 
 
 @pytest.fixture
 def rows() -> BoundedRows:
     """Make four rows of norm at most 1."""
-    return BoundedRows(np.arange(12.0).reshape(4, 3) / 20, data_norm=1.0, has_constant=True)
+    return BoundedRows(np.arange(12.0).reshape(4, 3) / 20, data_norm=1.0, has_constant=True, filled=2)
 
 
 def test_only_bounded_rows_state_a_norm(rows: BoundedRows) -> None:
     """A norm is stated by BoundedRows alone; other arrays and objects state none."""
     assert stated_norm(rows) == 1.0
     assert stated_norm(np.asarray(rows)) is stated_norm(None) is stated_norm([[1.0]]) is None
+    assert stated_filled(rows) == 2
+    assert stated_filled(np.asarray(rows)) is stated_filled(None) is None
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ def test_only_bounded_rows_state_a_norm(rows: BoundedRows) -> None:
 def test_a_selection_of_rows_keeps_the_statement(rows: BoundedRows, key: object) -> None:
     """Rows chosen from bounded rows are bounded rows."""
     for chosen in (rows[key], rows[(key, ...)] if key is not ... else rows[...]):
-        assert (chosen.data_norm, chosen.has_constant) == (1.0, True)
+        assert (chosen.data_norm, chosen.has_constant, chosen.filled) == (1.0, True, 2)
         np.testing.assert_array_equal(chosen, np.asarray(rows)[key])
         assert not chosen.flags.writeable
 
@@ -76,7 +78,7 @@ def test_every_other_operation_drops_the_statement(rows: BoundedRows, change: ob
     """Whatever could make a row longer leaves no norm stated."""
     assert callable(change)
     changed = change(rows)
-    assert stated_norm(changed) is None
+    assert stated_norm(changed) is stated_filled(changed) is None
     assert not getattr(changed, "has_constant", False)
     assert rows.data_norm == 1.0
 
@@ -99,4 +101,4 @@ def test_pickles_keep_the_statement(rows: BoundedRows, protocol: int) -> None:
     buffer.seek(0)
     for twin in (pickle.loads(pickle.dumps(rows, protocol)), joblib.load(buffer)):
         np.testing.assert_array_equal(twin, rows)
-        assert (twin.data_norm, twin.has_constant, twin.flags.writeable) == (1.0, True, False)
+        assert (twin.data_norm, twin.has_constant, twin.filled, twin.flags.writeable) == (1.0, True, 2, False)

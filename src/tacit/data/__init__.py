@@ -4,7 +4,7 @@ A `Schema` says what is known of a table without looking at it; a `PublicEncoder
 norm at most 1 by the schema alone.
 """
 
-from tacit.data.bounded import BoundedRows, stated_norm
+from tacit.data.bounded import BoundedRows, stated_filled, stated_norm
 from tacit.data.bundled import adult_schema, load_adult
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.encoder import PublicEncoder
@@ -27,5 +27,6 @@ __all__ = [
     "Schema",
     "adult_schema",
     "load_adult",
+    "stated_filled",
     "stated_norm",
 ]

@@ -58,6 +58,11 @@ class Curves:
         """Return the same curves on a scale of this many places only: no more knots than there are places."""
         return Curves(min(self.knots, levels), self.share)
 
+    @property
+    def overlap(self) -> int:
+        """How many hats are above 0 at one point at most: each but the first stands within one half of another."""
+        return (self.knots - 2).bit_length()
+
     def names(self, name: str) -> tuple[str, ...]:
         """Name the hats of a column, from left to right."""
         return tuple(f"{name}~{knot}" for knot in range(1, self.knots - 1))

@@ -69,6 +69,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     schema : what was declared.
     data_norm : the norm that no row exceeds.
+    filled : the most numbers of a row that are not 0.
     pairs : the interactions.
     n_features_in_, feature_names_in_ : how many columns come in, and their names.
     """
@@ -120,7 +121,19 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 strip = {name: cells[first : first + _STRIP] for name, cells in block.items()}
                 start, end = end, min(end + _STRIP, end + length - first)
                 self._fill(rows[start:end], strip)
-        return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant)
+        return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant, filled=self.filled)
+
+    @property
+    def filled(self) -> int:
+        """The most numbers of an encoded row that are not 0: one level of a category applies, few hats overlap."""
+        columns = sum(self._filled(name) for name in self.schema.features)
+        pairs = [math.prod(self._filled(name, _SURFACE_KNOTS) for name in pair) for pair in self.pairs]
+        return columns + sum(pairs) + self.constant
+
+    def _filled(self, name: str, most: int = 10**9) -> int:
+        """The most numbers that are not 0 in the code of a column, with curves of at most so many knots."""
+        curves = self._curves(name, most)
+        return min(1, len(self.schema.columns[name].outputs(name))) + (curves.overlap if curves else 0)
 
     @property
     def width(self) -> int:

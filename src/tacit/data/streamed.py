@@ -12,12 +12,14 @@ from tacit.numerics.spread import SpreadTable
 class StreamedRows:
     """Encoded rows elsewhere, clipped to a norm of at most `data_norm` when they were written.
 
-    `has_constant` says that the last column is the constant of a linear model.
+    `has_constant` says that the last column is the constant of a linear model, `filled` that no row has more numbers
+    other than 0 than this.
     """
 
     rows: DiskArray | SpreadTable
     data_norm: float
     has_constant: bool
+    filled: int
 
 
 @final

@@ -156,7 +156,7 @@ class PrivateLogisticRegression(_LinearClassifier):
 
 
 def _logistic(budget: Budget | None, rows: Rows) -> Logistic:
-    return Logistic(default_margin(budget, rows.dimension, rows.count))
+    return Logistic(default_margin(budget, rows.dimension, rows.count, rows.filled))
 
 
 @final

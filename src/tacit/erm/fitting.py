@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data.bounded import BoundedRows, stated_norm
+from tacit.data.bounded import BoundedRows, stated_filled, stated_norm
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedRows
 from tacit.erm.intervals import noise_intervals
@@ -154,13 +154,13 @@ def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> 
     """Clip rows to the norm and end them with a constant, unless they have one already."""
     has_constant = isinstance(original, BoundedRows) and original.has_constant
     constant = INTERCEPT * norm if fit_intercept and not has_constant else None
-    return Rows.clipped(_tamed(X, _LARGEST_ENTRY * norm), norm, constant)
+    return Rows.clipped(_tamed(X, _LARGEST_ENTRY * norm), norm, constant, stated_filled(original))
 
 
 def streamed_rows(X: StreamedRows, norm: float, fit_intercept: bool) -> Rows:
     """Clip rows in a file to the norm, and end them with a constant, unless they have one already."""
     constant = INTERCEPT * norm if fit_intercept and not X.has_constant else None
-    return Rows.stored(X.rows, X.data_norm, norm, constant)
+    return Rows.stored(X.rows, X.data_norm, norm, constant, X.filled)
 
 
 def signs(indices: Any) -> Any:

@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 
-from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.erm.fitting import ONE_SCORE, Fitted, LinearEstimator, fit_linear, split
 from tacit.erm.losses.standard import HuberRegression, Squared
-from tacit.erm.perturbations.defaults import checked_alpha, is_auto
+from tacit.erm.perturbations.defaults import checked_alpha, is_auto, noise_over_signal, unit_noise
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation
 from tacit.erm.rows.rows import Rows
 from tacit.estimators.encoded import learn
@@ -119,11 +118,6 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         return self._scores(X)
 
 
-def _unit(rows: Rows, budget: Budget) -> float:
-    """The noise in one coordinate of a sum of vectors of which a replacement moves one by 1."""
-    return math.sqrt(rows.dimension + 1) / budget.epsilon if budget.is_pure else 1 / gaussian_shift(budget)
-
-
 def _quieter(budget: Budget, rows: Rows) -> Budget:
     """Return the budget without its delta where that gives less noise: few features.
 
@@ -133,12 +127,13 @@ def _quieter(budget: Budget, rows: Rows) -> Budget:
         return budget
     halved = Budget.amount(budget.exact_epsilon, budget.exact_delta / 2)
     pure = pure_part(budget)
-    return pure if _unit(rows, pure) <= _unit(rows, halved) else budget
+    noise = unit_noise(pure, rows.dimension, rows.filled)
+    return pure if noise <= unit_noise(halved, rows.dimension) else budget
 
 
 def _relative_noise(rows: Rows, budget: Budget) -> float:
     """The length of the noise over that of a sum in which all records agree."""
-    return 2 * _unit(rows, budget) * math.sqrt(rows.dimension) / rows.count
+    return noise_over_signal(budget, rows.dimension, rows.count, rows.filled)
 
 
 def _width(noise: float) -> float:
@@ -158,5 +153,5 @@ def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) ->
     if budget is None:
         return 1 / rows.count
     # The slope grows like 1/sqrt(alpha), so the noise in a prediction is about this over n alpha^1.5.
-    noise = 20 * rows.norm**3 * _unit(rows, budget)
+    noise = 10 * rows.norm**3 * unit_noise(budget, rows.dimension)
     return math.cbrt(noise / rows.count) ** 2

@@ -140,7 +140,7 @@ def _disturbance(mechanism: Planned, failure: float) -> tuple[float, float]:
     law = mechanism.linear_noise
     rounding = law.grid * math.sqrt(law.size) / (2 * setting.count)
     trace = _additive(mechanism.shares[1], 2 * (tolerance + rounding) / alpha, setting.free, 0.02 * failure)
-    main = _reach(law.typical, law.size, law.gaussian, 0.98 * failure)
+    main = _reach(law.typical, law.size, law.kind == "gaussian", 0.98 * failure)
     return main / setting.count, tolerance / alpha + trace
 
 

@@ -43,7 +43,7 @@ def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[
         targets.append(_prepared(lot, cells[target], column, encoder.data_norm))
         rows.append(lot)
         ids += [cells[name] for name in whose]
-    kept = StreamedRows(rows.done(), encoder.data_norm, encoder.constant)
+    kept = StreamedRows(rows.done(), encoder.data_norm, encoder.constant, encoder.filled)
     return kept, _target(targets.done(), column), Persons.of(np.concatenate(ids)) if whose else None
 
 
@@ -57,7 +57,7 @@ def _on_cluster(
     lots = table.encoded_there(names, records.part, records.key, records.unit, encode, encoder.width)
     if records.unit is None and len(lots) != records.n:
         raise InvalidParameter("the table no longer has as many records as when it was opened.")
-    kept = StreamedRows(lots, encoder.data_norm, encoder.constant)
+    kept = StreamedRows(lots, encoder.data_norm, encoder.constant, encoder.filled)
     persons = None if records.unit is None else SpreadPersons(SpreadColumn(lots, -1), records.n)
     return kept, _target(SpreadColumn(lots, -2), column), persons
 

@@ -84,6 +84,7 @@ def encoded(
         np.where(unknown[:, None], 0.0, np.asarray(rows)),
         data_norm=rows.data_norm or 1.0,
         has_constant=rows.has_constant,
+        filled=rows.filled,
     )
     return Encoded(
         kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()

@@ -108,6 +108,6 @@ def stand_in(X: Any, classes: Any) -> tuple[Any, ...]:
         raise InvalidParameter("X must be Records or a table with rows and columns. Its form is all that is looked at.")
     rows: Any = np.zeros(shape)
     if isinstance(X, BoundedRows) and X.data_norm is not None:
-        rows = BoundedRows(rows, data_norm=X.data_norm, has_constant=X.has_constant)
+        rows = BoundedRows(rows, data_norm=X.data_norm, has_constant=X.has_constant, filled=X.filled)
     labels = list(classes) if classes is not None else [0, 1]
     return rows, np.array([labels[place % len(labels)] for place in range(shape[0])])

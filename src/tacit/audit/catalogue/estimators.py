@@ -66,7 +66,7 @@ class LinearProblem:
         calibrated = self.calibrated(count, dimension)
         assert isinstance(calibrated, ObjectivePerturbation)
         law = calibrated.linear_noise
-        return Tilted(self.formula, count * calibrated.alpha, NoiseLaw(law.scale, law.gaussian))
+        return Tilted(self.formula, count * calibrated.alpha, NoiseLaw(law.scale, law.kind == "gaussian"))
 
     def case(self, estimator: Callable[..., Any], plays: int) -> Case:
         """Return the game on the worst of some tiny data sets with one feature, and what their densities say."""

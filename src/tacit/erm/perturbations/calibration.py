@@ -7,7 +7,7 @@ term b.w/n, and the ridge that makes it enough. The proofs are in perturbation.m
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Literal, final
 
 from tacit import noise
 from tacit.accounting.analytic import excess_delta, excess_shift, gaussian_delta, gaussian_shift, rounded_down
@@ -15,10 +15,13 @@ from tacit.budget import Budget
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Gaussian
+from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.mechanisms.spherical import SphericalLaplace
 from tacit.noise import NEGLECTED, Integers, Source, gaussian_error, power_of_two_below
 from tacit.numerics.bisection import bisect
+
+Kind = Literal["gaussian", "spherical", "laplace"]
 
 _UP = 1 + 1e-12
 _DOWN = 1 - 1e-12
@@ -33,23 +36,26 @@ class LinearNoise:
     scale: float
     grid: float
     size: int
-    gaussian: bool
+    kind: Kind
 
     def draw(self, source: Source) -> Integers:
         """Draw b, counted in grid units."""
-        if self.gaussian:
+        if self.kind == "gaussian":
             return noise.gaussian(source, self.scale / self.grid, self.size)
+        if self.kind == "laplace":
+            return noise.laplace(source, math.ceil(self.scale / self.grid), self.size)
         return noise.spherical(source, self.scale / self.grid, self.size)
 
     @property
     def largest(self) -> float:
         """What the norm of b stays below, outside events of probability NEGLECTED."""
-        return self.scale * (math.sqrt(2 * self.size + 400) if self.gaussian else 2 * self.size + 400)
+        # The norm of spherical noise, and the sum of sizes of Laplace noise, are Gamma distributed alike.
+        return self.scale * (math.sqrt(2 * self.size + 400) if self.kind == "gaussian" else 2 * self.size + 400)
 
     @property
     def typical(self) -> float:
         """The standard deviation of one coordinate of b."""
-        return self.scale * (1.0 if self.gaussian else math.sqrt(self.size + 1))
+        return self.scale * {"gaussian": 1.0, "laplace": math.sqrt(2), "spherical": math.sqrt(self.size + 1)}[self.kind]
 
     @property
     def spread(self) -> float:
@@ -57,13 +63,15 @@ class LinearNoise:
 
         The bound of a single coordinate, when there is one only, is for an f that rises or falls throughout.
         """
-        if self.gaussian or self.size == 1:
+        if self.kind == "gaussian" or self.size == 1:
             return self.typical * _UP
+        if self.kind == "laplace":
+            return 2 * self.scale * _UP
         return self.typical * math.sqrt(self.size / (self.size - 1)) * _UP
 
 
 def pure_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNoise:
-    """Calibrate spherical Laplace noise to an epsilon.
+    """Calibrate spherical Laplace noise to an epsilon, or independent Laplace noise where rows are sparse.
 
     A loss with a free Jacobian (logistic, softmax) needs no correction once n alpha is large enough: the ridge is
     raised to that. For other losses epsilon pays for the Jacobian, and the ridge is raised so that this takes at most
@@ -74,9 +82,12 @@ def pure_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNoise:
     else:
         alpha, budget = _with_jacobian(budget, setting, alpha)
         multiple = 0.0
-    law = SphericalLaplace.for_budget(budget, 2 * setting.slope, setting.free)
-    floor = multiple * setting.norm * law.scale / setting.count
-    return LinearNoise(max(alpha, floor * _UP), law.scale, law.grid, law.dimension, gaussian=False)
+    reach = math.sqrt(setting.filled or 1) * _UP if setting.sparse else 1.0
+    family = Laplace if setting.sparse else SphericalLaplace
+    law = family.for_budget(budget, 2 * setting.slope * reach, setting.free)
+    floor = multiple * setting.norm * law.scale / reach / setting.count
+    kind: Kind = "laplace" if setting.sparse else "spherical"
+    return LinearNoise(max(alpha, floor * _UP), law.scale, law.grid, law.dimension, kind)
 
 
 def gaussian_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNoise:
@@ -89,7 +100,7 @@ def gaussian_noise(budget: Budget, setting: Setting, alpha: float) -> LinearNois
         sigma, raised = _logistic(inside, setting, alpha)
     else:
         sigma, raised = _pointwise(inside, setting, alpha)
-    return LinearNoise(raised, sigma, power_of_two_below(sigma * 2.0**-30), setting.free, gaussian=True)
+    return LinearNoise(raised, sigma, power_of_two_below(sigma * 2.0**-30), setting.free, "gaussian")
 
 
 def additive_noise(budget: Budget, sensitivity: float, shape: int | tuple[int, ...]) -> AdditiveNoise:

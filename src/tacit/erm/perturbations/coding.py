@@ -3,7 +3,8 @@
 What counts is noise over signal (`tacit.erm.perturbations.defaults`). Hats (`tacit.data.curves`) make no row longer; so
 under Gaussian noise, which is the same in every coordinate however many there are, they cost nothing but what the ridge
 lets through, and it is enough to lower them as the noise grows. Noise of a pure budget grows with the number of
-coordinates: there a curve has as many knots as may be had for half as much noise again, within fixed amounts.
+coordinates, or with that of coordinates that differ from 0 at once: there a curve has as many knots as may be had for
+half as much noise again, within fixed amounts.
 
 The amounts were found on made-up tables and checked on others (docs/decisions/0015-defaults-by-three-scores.md).
 """
@@ -28,17 +29,19 @@ def default_curves(budget: Budget | None, schema: Schema, count: int, scores: in
     """
     if budget is None:
         return Curves(_DEPTHS[0])
+    straight = _noise(budget, schema, None, count, scores)
     if not budget.is_pure and not wide:
-        share = min(1.0, _GAUSSIAN / noise_over_signal(budget, _width(schema, None) * scores, count))
+        share = min(1.0, _GAUSSIAN / straight)
         return Curves(_DEPTHS[0], share) if share >= _LOWEST else None
-    straight = noise_over_signal(budget, _width(schema, None) * scores, count)
     allowed = straight + min(_MOST_ADDED, max(_LEAST_ADDED, straight / 2))
     for knots in _DEPTHS:
         curves = Curves(knots)
-        if noise_over_signal(budget, _width(schema, curves) * scores, count) <= allowed:
+        if _noise(budget, schema, curves, count, scores) <= allowed:
             return curves
     return None
 
 
-def _width(schema: Schema, curves: Curves | None) -> int:
-    return len(PublicEncoder(schema, curves=False if curves is None else curves.plain).get_feature_names_out())
+def _noise(budget: Budget, schema: Schema, curves: Curves | None, count: int, scores: int) -> float:
+    """Noise over signal of records coded with these curves."""
+    encoder = PublicEncoder(schema, curves=False if curves is None else curves.plain)
+    return noise_over_signal(budget, encoder.width * scores, count, encoder.filled if scores == 1 else None)

@@ -79,18 +79,28 @@ def default_kind(budget: Budget, setting: Setting) -> Kind:
     return "objective" if budget.is_pure or (setting.loss.one_sided and not setting.is_joint) else "gradient"
 
 
-def noise_over_signal(budget: Budget, coordinates: int, count: int) -> float:
+def unit_noise(budget: Budget, coordinates: int, filled: int | None = None) -> float:
+    """Return the noise in one coordinate of a sum of vectors of length 1, one of which a replacement moves.
+
+    `filled`, if known, is how many numbers of such a vector differ from 0: few of them need less pure noise.
+    """
+    if not budget.is_pure:
+        return 2 / gaussian_shift(budget)
+    squares = coordinates + 1 if filled is None else min(coordinates + 1, 2 * filled)
+    return 2 * math.sqrt(squares) / budget.epsilon
+
+
+def noise_over_signal(budget: Budget, coordinates: int, count: int, filled: int | None = None) -> float:
     """Return the length of the noise in a sum of gradients over that of a sum in which all records agree."""
-    sigma = 2 * math.sqrt(coordinates + 1) / budget.epsilon if budget.is_pure else 2 / gaussian_shift(budget)
-    return sigma * math.sqrt(coordinates) / count
+    return unit_noise(budget, coordinates, filled) * math.sqrt(coordinates) / count
 
 
-def default_margin(budget: Budget | None, coordinates: int, count: int) -> float:
+def default_margin(budget: Budget | None, coordinates: int, count: int, filled: int | None = None) -> float:
     """Return the margin that fits the noise; none without privacy."""
     if budget is None:
         return 0.0
     # Not quite 0: the ridge of a loss with a margin belongs to it.
-    return min(MARGIN, max(_FADED, 4 + math.log10(noise_over_signal(budget, coordinates, count))))
+    return min(MARGIN, max(_FADED, 4 + math.log10(noise_over_signal(budget, coordinates, count, filled))))
 
 
 def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
@@ -99,10 +109,8 @@ def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     slope = (loss.for_gradients if kind == "gradient" else loss).lipschitz * norm
     least = 0.0
     share = 0.25 if kind == "gradient" and setting.is_joint else 0.5
-    if budget.is_pure:
-        sigma = 2 * slope * math.sqrt(setting.free + 1) / budget.epsilon
-    else:
-        sigma = 2 * slope / gaussian_shift(budget)
+    filled = setting.filled if kind == "objective" and not setting.is_joint else None
+    sigma = slope * unit_noise(budget, setting.free, filled)
     if loss.margin and kind != "output":
         relative = sigma * math.sqrt(setting.dimension) / (count * slope)
         share = min(0.5, max(0.15, math.sqrt(relative)))

@@ -25,7 +25,8 @@ _PROVEN = frozenset({Logistic, HuberHinge, Hinge, Squared, HuberRegression, Tabu
 class Setting:
     """Number of rows, or of persons, number of coefficients per score, norm of a row with its constant, and the loss.
 
-    With `several` a person may own any number of rows, which share one record's weight.
+    With `several` a person may own any number of rows, which share one record's weight. `filled`, if known, says that
+    the sizes of a row's numbers add up to at most its root times `norm`.
 
     The loss is one of the library's own, whose constants are proved; a subclass of one is another loss.
     """
@@ -35,6 +36,7 @@ class Setting:
     norm: float
     loss: Loss
     several: bool = False
+    filled: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", operator.index(self.count))
@@ -49,7 +51,7 @@ class Setting:
     @classmethod
     def of(cls, rows: Rows, loss: Loss) -> "Setting":
         """Read off what is public about rows: how many (or whose), how wide, and the norm they were clipped to."""
-        return cls(rows.count, rows.dimension, rows.norm, loss, rows.several)
+        return cls(rows.count, rows.dimension, rows.norm, loss, rows.several, rows.filled)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,6 +67,14 @@ class Setting:
     def slope(self) -> float:
         """A bound on the norm of one record's gradient; replacing a record moves the sum by twice as much."""
         return self.loss.lipschitz * self.norm
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows have so few numbers other than 0 that pure noise by their sum is below noise by their norm.
+
+        Per coordinate the one is 2 sqrt(2 filled) slopes over epsilon, the other 2 sqrt(coordinates + 1).
+        """
+        return self.filled is not None and not self.is_joint and 2 * self.filled < self.free + 1
 
     def require_bounded(self, alpha: float | None = None) -> None:
         """Refuse a loss whose slope may exceed L: at minimisers with this ridge, or anywhere when None is given."""

@@ -75,6 +75,10 @@ class Matrix(Stored):
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
 
+    def sums(self) -> Floats:
+        """Return the sum of the sizes of the numbers in every row."""
+        return np.asarray(abs(self.array).sum(axis=1)).ravel()
+
     def times(self, coefficients: Floats) -> Floats:
         """Return X W^T for coefficients W of shape (models, columns)."""
         return np.asarray(self.array @ coefficients.T)

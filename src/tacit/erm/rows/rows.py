@@ -34,6 +34,8 @@ class Rows:
 
     Build it with `Rows.clipped`: every row is brought into a ball of public radius. `norm` bounds that of every row,
     the constant included, in exact arithmetic. With `shares` rows count in part, in every sum and mean over them.
+    `filled`, if known, bounds the sum of the sizes of a row's numbers too, by its root times `norm`: that of a row
+    with so many numbers other than 0.
     """
 
     matrix: Stored
@@ -41,28 +43,42 @@ class Rows:
     constant: float | None
     norm: float
     shares: Shares | None = None
+    filled: int | None = None
 
     @classmethod
-    def clipped(cls, data: object, norm: float, constant: float | None = None) -> Self:
-        """Scale rows that are longer than `norm` down to it; end every row with `constant` if given."""
+    def clipped(cls, data: object, norm: float, constant: float | None = None, filled: int | None = None) -> Self:
+        """Scale rows that are longer than `norm` down to it; end every row with `constant` if given.
+
+        With `filled`, rows whose sizes add up to more than its root times `norm` are scaled down to that as well.
+        """
         norm = finite_number("norm", norm)
         constant = None if constant is None else finite_number("constant", constant)
         if not 0 < norm < _LARGEST:
             raise InvalidParameter(f"norm must be a positive finite number, got {norm!r}.")
         matrix = as_matrix(data)
-        lengths = _lengths(matrix)
+        lengths = _lengths(matrix, filled)
         scale = _factors(lengths, norm) if float(lengths.max()) > norm else None
-        return cls(matrix, scale, constant, _joint_norm(norm, constant))
+        return cls(matrix, scale, constant, _joint_norm(norm, constant), filled=_with_constant(filled, constant))
 
     @classmethod
-    def stored(cls, data: DiskArray | SpreadTable, within: float, norm: float, constant: float | None = None) -> Self:
-        """Do the same with rows elsewhere, whose norms are at most `within`: factors are computed as rows are read."""
-        joint = _joint_norm(norm, constant)
+    def stored(
+        cls,
+        data: DiskArray | SpreadTable,
+        within: float,
+        norm: float,
+        constant: float | None = None,
+        filled: int | None = None,
+    ) -> Self:
+        """Do the same with rows elsewhere, whose norms are at most `within`: factors are computed as rows are read.
+
+        They were written with at most `filled` numbers other than 0 each, which bounds their sums by itself.
+        """
+        joint, filled = _joint_norm(norm, constant), _with_constant(filled, constant)
         if isinstance(data, SpreadTable):
             # Factors are computed where the rows are, when these are looked at: see `_there`.
-            return cls(SpreadMatrix(data), norm if within > norm else None, constant, joint)
+            return cls(SpreadMatrix(data), norm if within > norm else None, constant, joint, filled=filled)
         scale = by_part(partial(_row_factors, norm), data) if within > norm else None
-        return cls(DiskMatrix(data), scale, constant, joint)
+        return cls(DiskMatrix(data), scale, constant, joint, filled=filled)
 
     def over(self, targets: Any, workers: Threads, job: "Callable[[Rows, Any, Threads], Floats]") -> Floats:
         """Return the sum of `job(rows, their targets, threads)` over the places that rows are kept in.
@@ -111,7 +127,7 @@ class Rows:
         """Return every step-th row; dense rows share their memory."""
         scale = self.scale[::step] if hasattr(self.scale, "__getitem__") else self.scale
         shares = None if self.shares is None else self.shares.every(step)
-        return type(self)(self.matrix.every(step), scale, self.constant, self.norm, shares)
+        return replace(self, matrix=self.matrix.every(step), scale=scale, shares=shares)
 
     def take(self, indices: NDArray[np.intp]) -> Block:
         """Return the rows at the indices, as a copy, each of which counts in full."""
@@ -175,8 +191,16 @@ def _cut(matrix: Stored, columns: int, most: float = math.inf) -> list[Bounds]:
     return [(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 
-def _lengths(matrix: Matrix) -> Floats:
-    """Return an upper bound on the norm of every row; refuse numbers that are not finite."""
+def _with_constant(filled: int | None, constant: float | None) -> int | None:
+    """How many numbers of a row may differ from 0 when it ends with the constant."""
+    return None if filled is None else filled + (constant is not None)
+
+
+def _lengths(matrix: Matrix, filled: int | None = None) -> Floats:
+    """Return an upper bound on the norm of every row; refuse numbers that are not finite.
+
+    With `filled` the length of a row is at least the sum of its sizes over the root of that.
+    """
     with threads(matrix.entries) as workers:
         parts = workers.each(lambda bounds: matrix.part(*bounds).square_lengths(), _cut(matrix, 1))
     squares = np.concatenate(parts)
@@ -188,7 +212,12 @@ def _lengths(matrix: Matrix) -> Floats:
     # record is clipped must depend on no other.
     width = matrix.shape[1]
     relative = 1.0 + (width + 8) * UNIT_ROUNDOFF
-    return np.asarray(np.sqrt(squares) * relative + 1e-150 * math.sqrt(width))
+    lengths = np.asarray(np.sqrt(squares) * relative + 1e-150 * math.sqrt(width))
+    if filled is None:
+        return lengths
+    with threads(matrix.entries) as workers:
+        sums = np.concatenate(workers.each(lambda bounds: matrix.part(*bounds).sums(), _cut(matrix, 1)))
+    return np.maximum(lengths, sums * (relative / math.sqrt(filled)))
 
 
 def _joint_norm(norm: float, constant: float | None) -> float:
