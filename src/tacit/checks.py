@@ -44,10 +44,10 @@ def shown(value: object) -> str:
 
 
 def positive_number(name: str, value: object) -> float:
-    """Return a positive finite float; refuse any other number."""
+    """Return a positive float whose square is one too, from 1e-100 to 1e100; refuse any other number."""
     number = finite_number(name, value)
-    if not number > 0:
-        raise InvalidParameter(f"{name} must be a positive number, got {value!r}.")
+    if not 1e-100 <= number <= 1e100:
+        raise InvalidParameter(f"{name} must be a positive number from 1e-100 to 1e100, got {shown(value)}.")
     return number
 
 

@@ -166,8 +166,8 @@ def test_class_weights_are_public_numbers_over_their_largest() -> None:
     ("options", "given", "words"),
     [
         ({}, {"sample_weight": np.ones(200)}, "largest_weight is missing"),
-        ({"largest_weight": 0}, {"sample_weight": np.ones(200)}, "largest_weight must lie"),
-        ({"largest_weight": -1.0}, {"sample_weight": np.ones(200)}, "largest_weight must lie"),
+        ({"largest_weight": 0}, {"sample_weight": np.ones(200)}, "largest_weight must be a positive number"),
+        ({"largest_weight": -1.0}, {"sample_weight": np.ones(200)}, "largest_weight must be a positive number"),
         ({"largest_weight": "big"}, {"sample_weight": np.ones(200)}, "largest_weight must be"),
         ({"largest_weight": float("nan")}, {"sample_weight": np.ones(200)}, "largest_weight must"),
         ({"largest_weight": 1.0}, {"sample_weight": np.ones(199)}, "one entry for each row"),

@@ -14,7 +14,7 @@ from tacit.data.parts import Fixed, Slice
 from tacit.data.persons import Persons
 from tacit.data.room import Room
 from tacit.data.schema import Schema
-from tacit.data.sources.memory import HeldTable, MemoryTable
+from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
 from tacit.data.values import KEYS, AnyArray, IntArray
@@ -156,7 +156,7 @@ class Records:
         """
         if self._unit is None:
             return None
-        if not self._table.ordered and not isinstance(self._table, HeldTable):
+        if not self._table.ordered and not isinstance(self._table, MemoryTable):
             raise InvalidParameter("rows of a database have no fixed place: ask records.held() whose rows they are.")
         return self._owned()
 
@@ -300,16 +300,16 @@ class Records:
 
         Who pays for what is asked about them is said by `account` of these records, not of those.
         """
-        if self._table.ordered or isinstance(self._table, HeldTable):
+        if self._table.ordered or isinstance(self._table, MemoryTable):
             return self
-        return self._with(_table=HeldTable(self), _share=None)
+        return self._with(_table=MemoryTable.of(self), _share=None)
 
     def chosen(self, rows: IntArray) -> "Records":
         """Return some rows, by their place among these, read into memory.
 
         Who pays for what is asked about them is said by `account` of these records, not of those.
         """
-        return self._with(_table=MemoryTable.of_rows(self, rows), _share=None)
+        return self._with(_table=MemoryTable.of(self, rows), _share=None)
 
     def mismatches(
         self, *, epsilon: float, delta: float = 0.0, ledger: Ledger | None = None, random_state: object = None

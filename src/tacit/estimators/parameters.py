@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from tacit.budget import Budget
-from tacit.checks import finite_number
+from tacit.checks import finite_number, positive_number
 from tacit.data.bounded import stated_norm
 from tacit.errors import InvalidParameter
 
@@ -38,10 +38,7 @@ def known_norm(data_norm: object, X: object) -> float:
             "rows lose theirs as a data frame (set_output) or in a ColumnTransformer: give data_norm=1.0, its own; for "
             "several side by side, the root of their number."
         )
-    norm = finite_number("data_norm", declared)
-    if not 1e-100 < norm < 1e100:
-        raise InvalidParameter(f"data_norm must lie between 1e-100 and 1e100, got {data_norm!r}.")
-    return norm
+    return positive_number("data_norm", declared)
 
 
 def refuse_ledger(ledger: object) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import finite_number
+from tacit.checks import finite_number, positive_number
 from tacit.data.cells import column_of
 from tacit.data.labels import places
 from tacit.data.persons import Persons, SpreadPersons
@@ -104,9 +104,7 @@ def _weights(sample_weight: object, largest_weight: object) -> Floats:
             "largest_weight is missing: weights are divided by the largest that any row can have, which must not be "
             "read off the data. Declare it, e.g. largest_weight=1.0; larger ones count as that much."
         )
-    largest = finite_number("largest_weight", largest_weight)
-    if not 1e-100 < largest < 1e100:
-        raise InvalidParameter(f"largest_weight must lie between 1e-100 and 1e100, got {largest_weight!r}.")
+    largest = positive_number("largest_weight", largest_weight)
     listed = hasattr(sample_weight, "__len__") or hasattr(sample_weight, "__array__")
     if getattr(sample_weight, "ndim", 1) != 1 or isinstance(sample_weight, str | bytes) or not listed:
         raise InvalidParameter("Sample weights must be 1D array: one column with a number for each row.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from tacit.data.columns import Column, Ignored, Key
+from tacit.data.columns import Column, Ignored
 from tacit.data.frames import UnreadTable
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
@@ -33,11 +33,8 @@ class MemoryTable(Table):
         *,
         ordered: bool = True,
     ) -> None:
-        self.stored, self.identity, self.ordered = (
-            {name: each.stored for name, each in table.items()},
-            identity,
-            ordered,
-        )
+        self.stored = {name: each.stored for name, each in table.items()}
+        self.identity, self.ordered = identity, ordered
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
         check_declared(self.columns, self.stored)
         cells = {name: table[name].cells() for name in self.columns}
@@ -52,16 +49,18 @@ class MemoryTable(Table):
         self._states = {name: state for name, (_, state) in found.items()}
 
     @classmethod
-    def of_rows(cls, records: "Records", rows: "np.typing.NDArray[np.intp]") -> "MemoryTable":
-        """Return some rows of records, by their place in one reading of them, as they were cleaned there."""
-        table = object.__new__(cls)
-        above = records.table
-        table.stored, table.columns, table.ordered = dict(above.stored), dict(above.columns), True
-        table.identity = unique_name()
+    def of(cls, records: "Records", rows: "slice | np.typing.NDArray[np.intp]" = slice(None)) -> "MemoryTable":
+        """Return some rows of records, by their place in one reading of them, as they were cleaned there.
+
+        Rows of a database have no fixed place. Features of one reading beside labels of another would belong to
+        different records, and replacing one record would then change two of these pairs.
+        """
+        table, above = object.__new__(cls), records.table
+        table.stored, table.columns, table.ordered = above.stored, above.columns, above.ordered
+        table.identity, table._states = unique_name(), {}
         blocks = list(records.blocks(tuple(above.columns)))
         table.cleaned = {name: np.concatenate([block[name] for block in blocks])[rows] for name in above.columns}
-        table.n = len(rows)
-        table._states = {name: np.zeros(len(rows), dtype=np.int8) for name in above.columns}
+        table.n = len(next(iter(table.cleaned.values())))
         return table
 
     def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
@@ -72,7 +71,9 @@ class MemoryTable(Table):
             yield {name: self.cleaned[name][some] for name in names}
 
     def mismatches(self, part: Slice | None, key: str | None) -> Floats:
-        """Count the states of every column."""
+        """Count the states of every column; of rows of other records nothing is known of them."""
+        if not self._states:
+            raise InvalidParameter("mismatches are counted where records are: ask those that these were read of.")
         rows = self.rows(part, key)
         chosen = [state if rows is None else state[rows] for state in self._states.values()]
         return np.array([np.bincount(state, minlength=3)[1:3] for state in chosen], dtype=np.float64)
@@ -90,41 +91,3 @@ class MemoryTable(Table):
             return np.flatnonzero(part.chosen(np.arange(self.n, dtype=np.int64)))
         assert key is not None
         return np.flatnonzero(part.chosen(self.cleaned[key]))
-
-
-@final
-class HeldTable(Table):
-    """The cleaned cells of some records, of a part if they are one, read once; of keys only whose rows they are.
-
-    Rows of a database have no fixed place. Features of one reading beside labels of another would belong to different
-    records, and replacing one record would then change two of these pairs.
-    """
-
-    ordered = True
-
-    def __init__(self, records: "Records") -> None:
-        table = records.table
-        self.stored, self.identity = table.stored, table.identity
-        self.columns = {
-            name: column
-            for name, column in table.columns.items()
-            if name == records.unit or not isinstance(column, Key)
-        }
-        blocks = list(records.blocks(tuple(self.columns)))
-        self._cells = {name: np.concatenate([block[name] for block in blocks]) for name in self.columns}
-        self.n = len(next(iter(self._cells.values())))
-
-    def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
-        """Cut the columns into blocks."""
-        for start in range(0, self.size(part, key), BLOCK):
-            yield {name: self._cells[name][start : start + BLOCK] for name in names}
-
-    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
-        """Refuse: how cells fared is not held."""
-        raise InvalidParameter("mismatches are counted where the records are: ask the records that these were read of.")
-
-    def size(self, part: Slice | None, key: str | None) -> int:
-        """Return the number of records; they have no parts."""
-        if part is not None:
-            raise InvalidParameter("records that are held have no parts. Split the records that they were read of.")
-        return self.n

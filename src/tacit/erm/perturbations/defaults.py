@@ -24,7 +24,7 @@ from typing import Literal
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
-from tacit.checks import finite_number
+from tacit.checks import positive_number
 from tacit.erm.perturbations.calibration import gaussian_is_certified
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
@@ -66,10 +66,7 @@ def is_auto(alpha: object) -> bool:
 
 def checked_alpha(alpha: object) -> float:
     """Return a declared ridge as a float; refuse what cannot be one."""
-    ridge = finite_number("alpha", alpha)
-    if not 1e-100 <= ridge <= 1e100:
-        raise InvalidParameter(f"alpha must be 'auto' or a positive number from 1e-100 to 1e100, got {alpha!r}.")
-    return ridge
+    return positive_number("alpha, if it is not 'auto',", alpha)
 
 
 def default_kind(budget: Budget, setting: Setting) -> Kind:

@@ -13,8 +13,9 @@ from typing import Any, final
 
 import numpy as np
 
+from tacit.checks import positive_number
 from tacit.errors import InvalidParameter
-from tacit.kernels.kernel.kernel import Constant, Kernel, Product, Sum, positive, size_of, unseen
+from tacit.kernels.kernel.kernel import Constant, Kernel, Product, Sum, size_of, unseen
 from tacit.kernels.kernel.standard import RBF, Laplacian, Linear, Polynomial
 from tacit.numerics.arrays import Floats
 
@@ -60,8 +61,8 @@ class FunctionKernel(Kernel):
             raise InvalidParameter(f"accepts must be a function of one record, got {type(self.accepts).__name__}.")
         if not isinstance(self.vectors, bool):
             raise InvalidParameter(f"vectors must be True or False, got {type(self.vectors).__name__}.")
-        object.__setattr__(self, "largest", positive("largest", self.largest))
-        object.__setattr__(self, "error", positive("error", self.error))
+        object.__setattr__(self, "largest", positive_number("largest", self.largest))
+        object.__setattr__(self, "error", positive_number("error", self.error))
         if not 2.0**-52 <= self.error <= 1e-9:
             raise InvalidParameter(f"error must lie between 2^-52 and 1e-9, got {self.error:g}.")
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.sparse import issparse
 
-from tacit.checks import finite_number
+from tacit.checks import positive_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.reading import numbers
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
@@ -81,7 +81,7 @@ class Constant(Kernel):
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", positive("the constant of a kernel", self.value))
+        object.__setattr__(self, "value", positive_number("the constant of a kernel", self.value))
 
     def bound(self, norm: float) -> float:
         """The number, whatever the records are."""
@@ -174,14 +174,6 @@ def dots(left: Any, right: Any) -> Floats:
     """Return the inner products of rows, dense or sparse."""
     found = left @ right.T
     return np.asarray(found.toarray() if issparse(found) else found, dtype=np.float64)
-
-
-def positive(name: str, value: object) -> float:
-    """Return a parameter of a kernel as a positive float; refuse anything else."""
-    number = finite_number(name, value)
-    if not 1e-100 <= number <= 1e100:
-        raise InvalidParameter(f"{name} must be a positive number from 1e-100 to 1e100, got {number:g}.")
-    return number
 
 
 def growth(terms: float) -> float:

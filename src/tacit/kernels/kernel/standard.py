@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from tacit.checks import finite_number, is_whole
+from tacit.checks import finite_number, is_whole, positive_number
 from tacit.errors import InvalidParameter
-from tacit.kernels.kernel.kernel import Kernel, dots, grown, growth, positive
+from tacit.kernels.kernel.kernel import Kernel, dots, grown, growth
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 
 
@@ -49,7 +49,7 @@ class Polynomial(Kernel):
             raise InvalidParameter("degree must be a whole number from 1 to 100, got something else.")
         object.__setattr__(self, "degree", int(self.degree))
         constant = finite_number("constant", self.constant)
-        object.__setattr__(self, "constant", positive("constant", constant) if constant else 0.0)
+        object.__setattr__(self, "constant", positive_number("constant", constant) if constant else 0.0)
 
     def bound(self, norm: float) -> float:
         """At x = z of full norm."""
@@ -78,7 +78,7 @@ class OfDistance(Kernel):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
+        object.__setattr__(self, "gamma", positive_number("gamma", self.gamma))
 
     def bound(self, norm: float) -> float:
         """One, whatever the norm."""
