@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import ibis
+import pandas as pd
+import polars as pl
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -110,9 +113,35 @@ def test_one_row_is_a_table(tmp_path: Path) -> None:
 
 
 def test_a_schema_with_a_column_too_many_is_refused(tmp_path: Path) -> None:
-    """The column that is not there is named, and the nearest that is."""
+    """The column that is not there is named, with the place of the nearest that is."""
     schema = Schema({**SCHEMA.columns, "wards": Flag()})
-    refused(written(tmp_path / "a.csv", LINES), schema, "'wards'.*did you mean 'ward'")
+    refused(written(tmp_path / "a.csv", LINES), schema, "'wards'.*did you mean its column 2?")
+
+
+def test_a_first_line_that_is_a_record_is_not_quoted(tmp_path: Path) -> None:
+    """A file without a line of names has a record there, which may be spelled much like a declared name."""
+    path = written(tmp_path / "bare.csv", "ward A,50\nward B,60\n")
+    assert "ward A" not in refused(path, Schema({"wardA": Flag()}), r"'wardA'.*did you mean its column 1\?")
+
+
+def test_names_of_a_catalogue_are_public(tmp_path: Path) -> None:
+    """Where a catalogue has names, and not a first line, the one that was nearly meant is quoted."""
+    table = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"aged": [1]}), table)
+    for source in (table, pd.DataFrame({"aged": [1]})):
+        refused(source, Schema({"age": Number(0, 1)}), "did you mean 'aged'")
+
+
+def test_a_type_that_lists_values_is_not_quoted() -> None:
+    """The levels of an ENUM, or of a list of categories, may have been taken from records; digits are sizes."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(f"CREATE TABLE t AS SELECT '{MARK}'::ENUM('{MARK}') AS mood, [1.5::DECIMAL(4, 1)] AS costs")
+    assert "(enum(...))" in refused(connection.table("t"), Schema({"mood": Category(["a"])}), "does not read")
+    assert "(decimal(4,1)[])" in refused(connection.table("t"), Schema({"costs": Number(0, 1)}), "does not read")
+    moods = pl.DataFrame({"moods": pl.Series([[MARK]], dtype=pl.List(pl.Enum([MARK])))})
+    refused(moods, Schema({"moods": Category(["a"])}), "does not read")
+    for source in (connection.table("t"), moods):
+        assert MARK not in Schema.draft(source)
 
 
 def test_ten_thousand_columns(tmp_path: Path) -> None:
@@ -262,6 +291,13 @@ def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, 
     with pytest.raises(TacitError) as caught:
         oracle.ask(StatisticalQuery(lambda t: t.age > 6), epsilon=0.1)
     assert MARK not in said(caught.value)
+
+
+def test_names_that_differ_in_case_only_are_refused_by_name(table: tuple[str, str]) -> None:
+    """Names of a database's catalogue are public: the two are quoted, though only one was declared."""
+    with psycopg.connect(table[0]) as connection:
+        connection.execute('ALTER TABLE visits ADD COLUMN "Ward" text')
+    refused(table, match="'ward' and 'Ward' differ in case only")
 
 
 def test_a_lost_connection_says_so(table: tuple[str, str], tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_one_odd_prediction_changes_no_other_record(odd: int) -> None:
     plain = [0] * SIZE
     before = _scores(Fixed([0, 1], plain, CHANCES.tolist()), LABELS)
     strange: list[Any] = CHANCES.tolist()
-    strange[0] = [ODD[odd] if not isinstance(ODD[odd], list | tuple) else None, 0.25]
+    strange[0] = [ODD[odd], 0.25]
     after = _scores(Fixed([0, 1], [ODD[odd], *plain[1:]], strange), LABELS)
     assert abs(before[0] - after[0]) <= 1 / SIZE + 1e-6
     assert abs(before[1] - after[1]) <= 5 / SIZE + 1e-6

@@ -1,9 +1,12 @@
 """What a catalogue says a column is stored as, and which declarations that contradicts.
 
-A stored type is a fact about the table, not about a record: it is public, and looked at before anything else is. Two
-kinds say nothing about values: `cells` (Python objects, one by one) and `lines` (the fields of a CSV file, all text).
+A stored type is a fact about the table, not about a record: it is public, and looked at before anything else is. So are
+the names of columns, but for two: the first line of a CSV file may be a record, if nobody wrote the names above it, and
+a type may list its values, as an ENUM does. Neither is quoted. Two kinds say nothing about values: `cells` (Python
+objects, one by one) and `lines` (the fields of a CSV file, all text).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, final
@@ -57,8 +60,9 @@ class Stored:
 
     @property
     def words(self) -> str:
-        """The type in words, for messages and drafts."""
-        return _WORDS[self.kind] + (f" ({self.name})" if self.name else "")
+        """The type in words, for messages and drafts; of what stands in brackets digits alone."""
+        name = re.sub(r"[(\[{](?![\d, ]*[)\]}]).*", "(...)", self.name, flags=re.S)
+        return _WORDS[self.kind] + (f" ({name})" if name else "")
 
 
 def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) -> None:
@@ -68,9 +72,13 @@ def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) 
             continue
         if name not in stored:
             near = nearest_name(name, stored)
+            # Of a CSV file by its place: a file without a line of names has a record there.
+            meant = (
+                f"its column {list(stored).index(near) + 1}" if near and stored[near].kind == "lines" else repr(near)
+            )
             raise InvalidParameter(
                 f"the schema declares a column {name!r} that the table does not have"
-                + (f"; did you mean {near!r}? " if near else ". ")
+                + (f"; did you mean {meant}? " if near else ". ")
                 + ("It has one column: are they separated by something else than commas? " if len(stored) == 1 else "")
                 + "Declare the columns by the names that the table gives them, or leave this one out."
             )

@@ -20,10 +20,11 @@ from tacit.data.columns import Number
 from tacit.data.labels import column, places
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
+from tacit.data.values import numbers, objects
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import refuse_targets
 from tacit.evaluation.bins import LARGEST
-from tacit.mechanisms.reading import numbers
+from tacit.mechanisms.reading import listed
 from tacit.numerics.arrays import Floats
 
 SURE = 36.0
@@ -133,20 +134,51 @@ def predictions(model: Any, X: Any, count: int) -> NDArray[Any]:
     return found
 
 
+def said(what: str, answer: Any, shape: tuple[int, ...]) -> Floats:
+    """Return what a model says about each row as numbers, NaN for what is none; no row is read in the light of another.
+
+    Refused are another number of rows, and an array of numbers of another shape. In a list, or an array of objects, a
+    row that is no row of the wanted length says nothing.
+    """
+    if isinstance(answer, np.ma.MaskedArray):
+        answer = np.where(np.ma.getmaskarray(answer), np.array(None), np.ma.getdata(answer).astype(object))
+    typed = isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf"
+    rows = None if typed else listed(answer)
+    if (np.shape(answer) != shape) if typed else (rows is None or len(rows) != shape[0]):
+        raise InvalidParameter(
+            f"the model's {what} must be an array or nested lists of the shape {shape}, got another shape. It is "
+            "public, and fixed in advance. Nothing was charged."
+        )
+    if rows is None:
+        read = numbers(np.asarray(answer).ravel())
+    else:
+        cells = rows if len(shape) == 1 else [cell for row in rows for cell in _of_length(row, shape[1])]
+        read = numbers(objects(cells), texts=False)
+    return np.where(np.isnan(read), np.nan, read).reshape(shape)  # a signalling NaN would raise in a comparison
+
+
+def _of_length(row: object, length: int) -> list[Any]:
+    """Return the cells of a row; as many that say nothing if it is no row, or one of another length."""
+    try:
+        cells = listed(row)
+    except Exception:  # whatever an object of another make does when it is asked for its cells
+        cells = None
+    return cells if cells is not None and len(cells) == length else [None] * length
+
+
 def scores_of(model: Any, X: Any, count: int) -> tuple[Floats, bool]:
     """Return a score for each row, or one for each class if there are several, and whether they are log-odds."""
     size = len(model.classes_)
     if hasattr(model, "predict_proba"):
-        said = numbers("the model's probabilities", asked(model.predict_proba, X), (count, size)).astype(np.float64)
-        chances = said[:, 1:] if size == 2 else said
+        likely = said("probabilities", asked(model.predict_proba, X), (count, size))
+        chances = likely[:, 1:] if size == 2 else likely
         with np.errstate(all="ignore"):
             odds = np.log(chances) - np.log1p(-chances)
         return np.where(chances > 0, np.clip(np.nan_to_num(odds, nan=SURE), -SURE, SURE), -SURE), True
     if hasattr(model, "decision_function"):
         answer = asked(model.decision_function, X)
-        shape = (count, size) if size > 2 else (count,)
-        said = numbers("the model's scores", answer, shape).astype(np.float64).reshape(count, -1)
-        return np.clip(np.nan_to_num(said, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST), False
+        scores = said("scores", answer, (count, size) if size > 2 else (count,)).reshape(count, -1)
+        return np.clip(np.nan_to_num(scores, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST), False
     raise InvalidParameter(
         f"{type(model).__name__} has no scores: wanted predict_proba or decision_function. evaluation.accuracy and "
         "evaluation.confusion_matrix need predictions only."
@@ -156,7 +188,7 @@ def scores_of(model: Any, X: Any, count: int) -> tuple[Floats, bool]:
 def numbers_of(values: Any, count: int, low: float, high: float) -> Floats:
     """Return numbers within the range, in units of half of it around its middle; 0 for what is none."""
     middle, half = low + (high - low) / 2, (high - low) / 2
-    read = numbers("the numbers", values, (count,)).astype(np.float64)
+    read = said("numbers", values, (count,))
     with np.errstate(all="ignore"):
         return np.clip(np.nan_to_num((read - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
 

@@ -16,7 +16,7 @@ from tacit.checks import checked_confidence, positive_number
 from tacit.data.labels import label as name
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
-from tacit.evaluation.reading import HeldOut, asked, check_labels, held_out, predictions, refuse_regression
+from tacit.evaluation.reading import HeldOut, asked, check_labels, held_out, predictions, refuse_regression, said
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
@@ -115,7 +115,7 @@ def log_loss(
         raise InvalidParameter(f"a log-loss needs probabilities, and {type(model).__name__} has no predict_proba.")
     found = places(held.targets, model.classes_)
     answer = asked(model.predict_proba, held.rows)
-    chances = numbers("the model's probabilities", answer, (len(found), len(model.classes_))).astype(np.float64)
+    chances = said("probabilities", answer, (len(found), len(model.classes_)))
     own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
     losses = _losses(own, top)
     return _mean(losses, top, Budget(epsilon, delta), confidence, held, label)
