@@ -218,7 +218,7 @@ def test_a_disk_that_fills_up_during_the_fit_loses_nothing(clinic, monkeypatch):
 
 def test_an_interrupt_says_whether_anything_was_charged(clinic, monkeypatch):
     """Ctrl-C before the charge and after it: exit code 5, no file, and the right words."""
-    monkeypatch.setattr("tacit.erm.fitting.release", _raising(KeyboardInterrupt()))
+    monkeypatch.setattr("tacit.releases.release", _raising(KeyboardInterrupt()))
     ended = clinic.train("--ledger", clinic.address)
     assert (ended.code, "Nothing was charged" in ended.err) == (5, True)
     assert clinic.ledger.spent == Budget(0)
@@ -248,7 +248,7 @@ def test_an_interrupt_after_the_charge_says_so_in_every_command(trained, monkeyp
 
 
 @pytest.mark.parametrize(("part", "place", "charged"), [
-    ("all", "tacit.erm.perturbations.perturbation.solve", True), ("train", "tacit.erm.fitting.release", False),
+    ("all", "tacit.erm.perturbations.perturbation.solve", True), ("train", "tacit.releases.release", False),
 ])  # fmt: skip
 def test_a_failure_that_nobody_expected_says_whether_anything_was_charged(clinic, monkeypatch, part, place, charged):
     """After the charge it is said; before it, though the parts of a split were named in the ledger, nothing is."""

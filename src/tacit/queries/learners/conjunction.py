@@ -52,6 +52,8 @@ class ConjunctionClassifier(SQClassifier):
     literals_ : the literals that were kept.
     needed_ : the same as a table of truth values: features, and whether a literal or its negation is kept.
     error_, threshold_ : the error that is promised, and how often a kept literal may be false.
+    plans_ : what each round of queries was asked with: noise, tolerance, cost.
+    columns_ : the columns asked about, where it learned from `Records`.
     classes_, release_, n_features_in_ : as for `PrivateLogisticRegression`.
     """
 
