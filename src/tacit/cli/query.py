@@ -1,7 +1,5 @@
 """`tacit query`: a statistical question about records, answered with noise and charged once."""
 
-import ast
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +11,12 @@ from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
+from tacit.sums.language.text import function_of
 from tacit.sums.query import StatisticalQuery
 
 EXAMPLE = example(
     "tacit query patients.csv 'age > 60 and smoker' --schema s.toml --epsilon 0.1 --ledger sqlite:///l.db"
 )
-_LONGEST = 10_000
 
 
 def query(
@@ -69,81 +67,3 @@ def query(
         }
         kind = "" if answer.private else " (NOT private: a rehearsal)"
         out.result(plain, f"{plain['value']:.6g} within {plain['tolerance']:.3g} at {confidence:.3g}{kind}")
-
-
-def function_of(question: str) -> Callable[[Any], Any]:
-    """Return what a question asks about a table, if it is written in the closed language: nothing is run but that.
-
-    The words are Python's, since people know them: and, or, not, in, comparisons (also chained), + - *, numbers, texts.
-    """
-    if len(question) > _LONGEST:
-        raise InvalidParameter(f"a question may have {_LONGEST} letters, got {len(question)}.")
-    try:
-        tree = ast.parse(question.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InvalidParameter(
-            "this question cannot be read. Write it like: age > 60 and ward in ['A', 'B']."
-        ) from None
-    return lambda table: _read(tree, table)
-
-
-def _read(node: ast.expr, table: Any) -> Any:
-    """Return the expression that a part of a question stands for."""
-    match node:
-        case ast.Name(id=name):
-            return table[name]
-        case ast.Constant(value=value) if type(value) in (int, float, str, bool):
-            return value
-        case ast.BoolOp(op=op, values=values):
-            return _joined(isinstance(op, ast.And), [_read(value, table) for value in values])
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return ~_read(inner, table)
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_read(inner, table)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_read(left, table), _read(right, table))
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = [left, *others[:-1]]
-            triples = zip(ops, sides, others, strict=True)
-            return _joined(True, [_compared(op, one, other, table) for op, one, other in triples])
-        case ast.Call(func=ast.Name(id="column"), args=[ast.Constant(value=str(name))], keywords=[]):
-            return table[name]
-        case _:
-            raise InvalidParameter(
-                f"{type(node).__name__.lower()} is not possible in a question. There are column names, column('a name "
-                "with blanks'), numbers, texts, and, or, not, in [...], + - * /, and < <= > >= == !=."
-            )
-
-
-def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, table: Any) -> Any:
-    if isinstance(op, ast.In | ast.NotIn):
-        if not isinstance(right, ast.List | ast.Tuple):
-            raise InvalidParameter("after `in` there must be a list: ward in ['A', 'B'].")
-        found = _read(left, table).isin([_read(each, table) for each in right.elts])
-        return ~found if isinstance(op, ast.NotIn) else found
-    if type(op) not in _COMPARISONS:
-        raise InvalidParameter("`is` is not possible in a question: use ==.")
-    return _COMPARISONS[type(op)](_read(left, table), _read(right, table))
-
-
-def _joined(all_of: bool, parts: list[Any]) -> Any:
-    found = parts[0]
-    for part in parts[1:]:
-        found = found & part if all_of else found | part
-    return found
-
-
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda one, other: one + other,
-    ast.Sub: lambda one, other: one - other,
-    ast.Mult: lambda one, other: one * other,
-    ast.Div: lambda one, other: one / other,
-}
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: lambda one, other: one < other,
-    ast.LtE: lambda one, other: one <= other,
-    ast.Gt: lambda one, other: one > other,
-    ast.GtE: lambda one, other: one >= other,
-    ast.Eq: lambda one, other: one == other,
-    ast.NotEq: lambda one, other: one != other,
-}

@@ -16,6 +16,8 @@ import numpy as np
 from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.sums.language.expression import Expression
+from tacit.sums.language.names import Names
 
 Function = Callable[[Any], Any]
 
@@ -197,6 +199,37 @@ class SecondMoments(Query):
 
 KINDS = (StatisticalQuery, Histogram, RowSums, SecondMoments)
 """All the queries there are: what a stranger's subclass says about its bounds is not to be trusted."""
+
+
+def given_by(query: Query, table: Names) -> tuple[Expression, ...]:
+    """Return what the query's function gives, as many columns as the query needs."""
+    function = getattr(query, "function", None)
+    if function is None:
+        return ()
+    if not callable(function):
+        raise InvalidParameter(f"a query needs a function such as lambda t: t.age > 60, got {type(function).__name__}.")
+    levels = getattr(query, "levels", None)
+    wanted = len(levels[0]) if levels else 1
+    try:
+        given = function(table)
+    except InvalidParameter:
+        raise
+    except Exception as error:
+        raise InvalidParameter(
+            f"the query's function failed ({type(error).__name__}: {error}). It is called once, with names that stand "
+            "for columns, and no record was touched: it must say what to compute from one record by comparisons, &, "
+            "|, ~, arithmetic and the methods of columns."
+        ) from error
+    columns = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if len(columns) != wanted:
+        raise InvalidParameter(f"the query's function must give {wanted} column(s), got {len(columns)}.")
+    for column in columns:
+        if type(column) is not Expression:
+            raise InvalidParameter(
+                "a query's function must give an expression of the columns it is called with, got "
+                f"{type(column).__name__}."
+            )
+    return columns
 
 
 def _settle(query: Query, **values: Any) -> None:

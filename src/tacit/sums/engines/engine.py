@@ -12,7 +12,7 @@ from tacit.numerics.arrays import Floats
 from tacit.sums.language import Expression, Names
 from tacit.sums.language.expression import constant, is_one_of, number, truth, written
 from tacit.sums.language.names import replayed, stands_for
-from tacit.sums.query import KINDS, Query
+from tacit.sums.query import KINDS, Query, given_by
 
 
 @final
@@ -100,7 +100,7 @@ class Engine(ABC):
         features = tuple(_feature(table, name) for name in getattr(query, "features", ()))
         _check_norm(getattr(query, "norm", None), features)
         # The function gets names of its own: what it does to them changes nothing here.
-        given = tuple(replayed(column, table) for column in _called(query, Names(self.columns)))
+        given = tuple(replayed(column, table) for column in given_by(query, Names(self.columns)))
         levels = getattr(query, "levels", ())
         columns = tuple(_compared(column) if levels else number(column) for column in given)
         values = tuple(
@@ -134,37 +134,6 @@ def cut_for(persons: int) -> int:
 def steps_for(n: int) -> float:
     """Return how many steps a share has: a power of two that leaves room for an exact sum of n shares in a float."""
     return 2.0 ** max(8, min(40, 52 - n.bit_length()))
-
-
-def _called(query: Query, table: Names) -> tuple[Expression, ...]:
-    """Return what the query's function gives, as many columns as the query needs."""
-    function = getattr(query, "function", None)
-    if function is None:
-        return ()
-    if not callable(function):
-        raise InvalidParameter(f"a query needs a function such as lambda t: t.age > 60, got {type(function).__name__}.")
-    levels = getattr(query, "levels", None)
-    wanted = len(levels[0]) if levels else 1
-    try:
-        given = function(table)
-    except InvalidParameter:
-        raise
-    except Exception as error:
-        raise InvalidParameter(
-            f"the query's function failed ({type(error).__name__}: {error}). It is called once, with names that stand "
-            "for columns, and no record was touched: it must say what to compute from one record by comparisons, &, "
-            "|, ~, arithmetic and the methods of columns."
-        ) from error
-    columns = tuple(given) if isinstance(given, list | tuple) else (given,)
-    if len(columns) != wanted:
-        raise InvalidParameter(f"the query's function must give {wanted} column(s), got {len(columns)}.")
-    for column in columns:
-        if type(column) is not Expression:
-            raise InvalidParameter(
-                "a query's function must give an expression of the columns it is called with, got "
-                f"{type(column).__name__}."
-            )
-    return columns
 
 
 def _feature(table: Names, name: str) -> Expression:

@@ -6,7 +6,7 @@ declarations alone. An expression that somebody made by hand, or changed, may cl
 again, it has the ranges that its operations have, and what is not in the language is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from tacit.data.columns import SMALLEST, Column, Moment, Number, day_number
@@ -74,13 +74,17 @@ def replayed(expression: Expression, table: Names) -> Expression:
     built: dict[int, Expression] = {}
     for node in inner_first([expression]):
         operands: list[Any] = [built[id(each)] if type(each) is Expression else _plain(each) for each in node.operands]
-        if node.operation == "column":
-            built[id(node)] = table[operands[0]]
-        elif node.operation in _BUILT:
-            built[id(node)] = _BUILT[node.operation](*operands)
-        else:
-            refuse(f"the operation {node.operation!r}")
+        built[id(node)] = built_again(node.operation, operands, table)
     return built[id(expression)]
+
+
+def built_again(operation: str, operands: Sequence[Any], table: Names) -> Expression:
+    """Return the expression that an operation makes of operands, over the columns that a table declares."""
+    if operation == "column":
+        return table[operands[0]]
+    if operation not in _BUILT:
+        refuse(f"the operation {operation!r}")
+    return _BUILT[operation](*operands)
 
 
 def _plain(operand: Any) -> Any:
