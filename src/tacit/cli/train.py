@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Any, final
 
 import typer
 
 from tacit.accounting.ledger import Ledger
 from tacit.cli import sources
 from tacit.cli.answering import FAILED, Answering, AsJson, Quiet, answering, example, refuse
-from tacit.data.columns import Number
+from tacit.cli.methods import LandmarksGiven, MethodName, Shape, model_for
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
-from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import FileNotWritten, InvalidParameter
 from tacit.files import check_room, write_whole
 from tacit.models.file import save
@@ -26,9 +24,9 @@ from tacit.reports.facts import exact_amount
 from tacit.reports.page import model_page
 from tacit.reports.registry import check_answers
 
-Method = Literal["auto", "logistic", "svc", "linear"]
 EXAMPLE = example(
     "tacit train patients.csv --schema s.toml --epsilon 0.5 --ledger sqlite:///l.db --output m.tacit",
+    "tacit train patients.csv --schema s.toml --epsilon 0.5 --method kernel --output k.tacit",
 )
 _ROOM = 4 * 2**20
 
@@ -74,9 +72,9 @@ def train(
     schema: sources.SchemaFile,
     epsilon: Annotated[float, typer.Option(help="How much privacy the model may cost; usual values are 0.1 to 10.")],
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail; 0 promises for sure.")] = 0.0,
-    method: Annotated[
-        Method, typer.Option(help="The model; auto: logistic for classes, linear for a number.")
-    ] = "auto",
+    method: MethodName = "auto",
+    kernel: Annotated[Shape | None, typer.Option(help="Of --method kernel; quadratic by default.")] = None,
+    landmarks: LandmarksGiven = None,
     ledger: sources.LedgerAddress = None,
     account_name: sources.AccountName = None,
     output: sources.ModelOutput = Path("model.tacit"),
@@ -95,9 +93,19 @@ def train(
     with answering(as_json, quiet) as out:
         files = Files(output, report or output.with_suffix(".html"), card)
         declared, answers, paying = Schema.load(schema), _answers(about), sources.account(ledger, account_name, seed)
-        model = model_for(method, declared, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
         with telling(paying, out):
             records = sources.opened(source, declared, unit=unit, key=key, part=part)
+            model = model_for(
+                method,
+                records,
+                epsilon=epsilon,
+                delta=delta,
+                landmarks=landmarks,
+                kernel=kernel,
+                source=source,
+                ledger=paying,
+                random_state=seed,
+            )
             price = model.price(records)
             if dry_run:
                 out.result(priced(price), str(price))
@@ -108,25 +116,13 @@ def train(
             with out.progress(f"training on {records.n:,} records"):
                 model.fit(records)
         made = card_of_model(model, ledger=paying, answers=answers)
-        files.write(model, made, as_json, _again(source, schema, epsilon, delta, method))
+        files.write(model, made, as_json, _again(source, schema, epsilon, delta, method, kernel, landmarks))
         plain = {**_told(model, records, made), "model": str(output), "report": str(files.report)}
         out.result(plain, _shown(plain))
         if made.open:
             out.note(
                 f"{len(made.open)} fields of its card are for a person to fill in: tacit inspect {output} --card yaml"
             )
-
-
-def model_for(method: Method, schema: Schema, **given: Any) -> Any:
-    """Return an estimator for the target of a schema."""
-    if schema.target is None:
-        raise InvalidParameter('the schema names no column to predict. Write target = "..." above its columns.')
-    is_number = isinstance(schema.columns[schema.target], Number)
-    chosen = ("linear" if is_number else "logistic") if method == "auto" else method
-    kinds = {"logistic": PrivateLogisticRegression, "svc": PrivateLinearSVC, "linear": PrivateLinearRegression}
-    if (chosen == "linear") != is_number:
-        raise InvalidParameter(f"--method {chosen} does not fit the target {schema.target!r}. Use --method auto.")
-    return kinds[chosen](**given)
 
 
 def _answers(about: Path | None) -> dict[str, str]:
@@ -210,8 +206,15 @@ def _shown(plain: dict[str, Any]) -> str:
     )
 
 
-def _again(source: str, schema: Path, epsilon: float, delta: float, method: str) -> str:
+def _again(
+    source: str, schema: Path, epsilon: float, delta: float, method: str, kernel: str | None, landmarks: str | None
+) -> str:
     """Return the command that repeats the fit, without the places of this machine."""
     more = (f" --delta {delta:g}" if delta else "") + (f" --method {method}" if method != "auto" else "")
-    name = source.rpartition("#")[2] if "#" in source else Path(source).name
-    return f"tacit train {name} --schema {schema.name} --epsilon {epsilon:g}{more}"
+    more += f" --kernel {kernel}" if kernel else ""
+    more += f" --landmarks {_name(landmarks)}" if landmarks else ""
+    return f"tacit train {_name(source)} --schema {schema.name} --epsilon {epsilon:g}{more}"
+
+
+def _name(source: str) -> str:
+    return source.rpartition("#")[2] if "#" in source else Path(source).name

@@ -7,7 +7,8 @@ import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.train import Files, Method, model_for, priced, telling
+from tacit.cli.methods import MethodName, model_for
+from tacit.cli.train import Files, priced, telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
@@ -25,7 +26,7 @@ def tune(
     candidates: Annotated[
         list[str], typer.Option("--try", help="Values to try, such as alpha=auto,0.01,0.1; one option a parameter.")
     ],
-    method: Annotated[Method, typer.Option(help="The model; auto: by the target.")] = "auto",
+    method: MethodName = "auto",
     runs: Annotated[float | None, typer.Option(help="How many fits on average; by default 50 or more.")] = None,
     ledger: sources.LedgerAddress = None,
     account_name: sources.AccountName = None,
@@ -46,15 +47,15 @@ def tune(
     with answering(as_json, quiet) as out:
         files = Files(output, report or output.with_suffix(".html"), None)
         declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed)
+        records = sources.opened(source, declared, unit=unit, key=key, part=part)
         search = PrivateSearch(
-            model_for(method, declared),
+            model_for(method, records, source=source),
             _grid(candidates),
             epsilon=epsilon,
             runs=runs,
             ledger=paying,
             random_state=seed,
         )
-        records = sources.opened(source, declared, unit=unit, key=key, part=part)
         price = search.price(records)
         if dry_run:
             out.result(priced(price), str(price))

@@ -4,15 +4,20 @@ A score is a sum of effects, one for each column and one for each declared pair,
 of the record's code where the encoder scales rows (which changes no sign, and no order of one column's values).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
+from tacit.data.bounded import BoundedRows
 from tacit.data.encoder import PublicEncoder
+from tacit.data.twins import made_up_cells
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+
+_AVERAGED = 100
+"""How many made-up records an average effect is taken over."""
 
 
 @final
@@ -103,6 +108,26 @@ def effects_of(encoder: PublicEncoder, weights: Floats, noises: Floats | None) -
         grid = np.repeat(cleaned[first], sizes[1]), np.tile(cleaned[second], sizes[0])
         both = points[first], points[second]
         keep(f"{first} * {second}", both, encoder.surface((first, second), *grid), sizes)
+    return Effects(found)
+
+
+def average_effects(encoder: PublicEncoder, scores: Callable[[BoundedRows], Floats]) -> Effects:
+    """Return how a model's score moves with each column, on average over made-up records that differ in the others.
+
+    Nothing is known of the noise in them. Computed of a released model and its schema, they cost nothing.
+    """
+    schema = encoder.schema
+    cells = made_up_cells(schema, _AVERAGED, 0)
+    cells = {name: cells[name] for name in schema.inputs}
+    found = {}
+    for name in schema.features:
+        values = schema.columns[name].points(encoder.knots_of(name))
+        asked = {other: np.tile(column, len(values)) for other, column in cells.items()}
+        asked[name] = np.repeat(values, _AVERAGED)
+        said = np.asarray(scores(encoder.transform(asked)))
+        means = said.reshape(len(values), _AVERAGED, -1).mean(axis=1).T
+        means -= means.mean(axis=1, keepdims=True)
+        found[name] = Effect(name, values, means if len(means) > 1 else means[0], None)
     return Effects(found)
 
 

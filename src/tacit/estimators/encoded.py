@@ -12,6 +12,7 @@ from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
 from tacit.data.persons import Persons, SpreadPersons
 from tacit.data.records import Records
+from tacit.data.schema import Schema
 from tacit.data.streamed import StreamedRows
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
@@ -68,8 +69,7 @@ def encoded(
         )
     if task == "regression" and not isinstance(column, Number):
         raise InvalidParameter(f"a regression needs a Number as its target, got {schema.target!r}.")
-    norm: Literal["scale", "bound"] = "bound" if task == "regression" else "scale"
-    encoder = PublicEncoder(schema, norm=norm, curves=curves, interactions=interactions)
+    encoder = encoder_for(schema, task, curves, interactions)
     if streams and column is not None and (found := elsewhere(records, encoder, column)) is not None:
         return Encoded(*found[:2], getattr(column, "classes", ()), encoder, found[2])
     records = records.held()
@@ -89,6 +89,23 @@ def encoded(
     return Encoded(
         kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()
     )
+
+
+def encoder_for(
+    schema: Schema,
+    task: Task,
+    curves: bool | int | tuple[int, float] = False,
+    interactions: Sequence[tuple[str, str]] | None = None,
+) -> PublicEncoder:
+    """Return how records are coded for a task: rows of their own length for classes, one scale for all for numbers."""
+    norm: Literal["scale", "bound"] = "bound" if task == "regression" else "scale"
+    return PublicEncoder(schema, norm=norm, curves=curves, interactions=interactions)
+
+
+def task_of(schema: Schema) -> Task:
+    """Return what a schema's target asks for."""
+    column = None if schema.target is None else schema.columns[schema.target]
+    return "none" if column is None else "regression" if isinstance(column, Number) else "classification"
 
 
 def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = None, groups: object = None) -> Any:

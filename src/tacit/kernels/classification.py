@@ -54,6 +54,7 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
     ----------
     model_ : what predicts: weights of public points or frequencies.
     domain_ : the kernel with its bound, the norm and the width of rows.
+    curves_ : each column's effect, on average over made-up records that differ in the others; of models of `Records`.
     classes_, alpha_, margin_, release_, encoder_, n_features_in_, feature_names_in_ : as
         for `PrivateLogisticRegression`.
     """

@@ -15,6 +15,7 @@ from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
+from tacit.estimators.effects import Effects, average_effects
 from tacit.estimators.encoded import learn, rows_of
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
@@ -121,6 +122,14 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         if numbered and domain.vectors:
             return lattice(domain.width, domain.norm, int(self.landmarks))
         return landmarks_given(self.landmarks, X, domain)
+
+    @property
+    def curves_(self) -> Effects:
+        """The average effect of every column over made-up records; of models that learned from `Records`."""
+        encoder = getattr(self, "encoder_", None)
+        if encoder is None:
+            raise AttributeError("curves_ is there after a fit to Records, whose schema says what columns mean.")
+        return average_effects(encoder, self._scores)
 
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Floats:

@@ -32,7 +32,7 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
     Attributes
     ----------
     middle_, scale_ : the middle and half the length of `target_range`, by which targets are brought to [-1, 1].
-    model_, domain_, alpha_, release_, encoder_ : as for `PrivateKernelClassifier`.
+    model_, domain_, curves_, alpha_, release_, encoder_ : as for `PrivateKernelClassifier`.
     """
 
     _: KW_ONLY

@@ -62,6 +62,7 @@ def model_page(
         drawn=drawn,
         left_out=left_out,
         noise_known=_noise_known(model),
+        averaged=not hasattr(model, "coef_"),
         legend=[shown(str(name)) for name in getattr(model, "classes_", [])],
         scores=scores,
         scores_guarantee=scores_guarantee,

@@ -1,0 +1,80 @@
+"""The models that commands train: by a name, for the target of a schema."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tacit.budget import Budget
+from tacit.cli import sources
+from tacit.data.columns import Number
+from tacit.data.records import Records
+from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
+from tacit.erm.regression import PrivateLinearRegression
+from tacit.errors import InvalidParameter
+from tacit.kernels import RBF, Polynomial, PrivateKernelClassifier, PrivateKernelRegressor
+from tacit.kernels.maps.public import landmark_rows, usual_count, usual_gamma
+
+Method = Literal["auto", "logistic", "svc", "linear", "kernel"]
+Shape = Literal["quadratic", "cubic", "rbf"]
+MethodName = Annotated[Method, typer.Option(help="The model; auto: logistic for classes, linear for a number.")]
+LandmarksGiven = Annotated[
+    str | None,
+    typer.Option(
+        help="Of --method kernel: a PUBLIC table with the same columns, or how many records to make up by the schema."
+    ),
+]
+_KINDS = {"logistic": PrivateLogisticRegression, "svc": PrivateLinearSVC, "linear": PrivateLinearRegression}
+
+
+def model_for(
+    method: Method,
+    records: Records,
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    landmarks: str | None = None,
+    kernel: Shape | None = None,
+    source: str = "",
+    **given: Any,
+) -> Any:
+    """Return an estimator for the target of records; `source` is where they are, and no place for landmarks."""
+    schema = records.schema
+    if schema.target is None:
+        raise InvalidParameter('the schema names no column to predict. Write target = "..." above its columns.')
+    is_number = isinstance(schema.columns[schema.target], Number)
+    if method == "kernel":
+        points = _landmarks(landmarks, records, epsilon, delta, source)
+        shaped = _kernel(kernel or "quadratic", points)
+        kind = PrivateKernelRegressor if is_number else PrivateKernelClassifier
+        return kind(shaped, epsilon, delta, landmarks=points, **given)
+    if landmarks is not None or kernel is not None:
+        raise InvalidParameter("--landmarks and --kernel are for --method kernel.")
+    chosen = ("linear" if is_number else "logistic") if method == "auto" else method
+    if (chosen == "linear") != is_number:
+        raise InvalidParameter(f"--method {chosen} does not fit the target {schema.target!r}. Use --method auto.")
+    return _KINDS[chosen](epsilon, delta, **given)
+
+
+def _landmarks(text: str | None, records: Records, epsilon: float | None, delta: float, source: str) -> Any:
+    """Return public points: made up, as many as asked for or usual; or those of a public table."""
+    schema = records.schema
+    if text is None:
+        return landmark_rows(schema, usual_count(records.n, Budget(1.0 if epsilon is None else epsilon, delta)))
+    if text.isascii() and text.isdigit():
+        return landmark_rows(schema, int(text[:9]))
+    if text == source or _same_file(text, source):
+        raise InvalidParameter("--landmarks must name public records, got the table to learn from.")
+    return landmark_rows(schema, Records(sources.source_of(text), sources.to_predict(schema, schema.features)))
+
+
+def _kernel(shape: Shape, points: Any) -> Any:
+    if shape == "rbf":
+        return RBF(usual_gamma(points)) + 1.0
+    return Polynomial(2 if shape == "quadratic" else 3, constant=1.0)
+
+
+def _same_file(first: str, second: str) -> bool:
+    """Return whether two names are of one file, as far as the file system says so."""
+    paths = Path(first), Path(second)
+    return all(path.exists() for path in paths) and paths[0].samefile(paths[1])
