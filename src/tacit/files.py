@@ -9,13 +9,14 @@ from tacit.errors import FileNotWritten
 _NAMES = 1000
 
 
-def write_whole(path: str | Path, pieces: Iterable[bytes]) -> None:
+def write_whole(path: str | Path, pieces: Iterable[bytes], *, rights: int = 0o666) -> None:
     """Write a file under another name in the same folder, and give it its own once all of it is on the disk.
 
-    Whoever looks sees the former file or the new one; a failure or an interrupt on the way leaves the former.
+    Whoever looks sees the former file or the new one; a failure or an interrupt on the way leaves the former. `rights`
+    are those of the new file, less what the process's mask takes away: 0o600 for what is as secret as records.
     """
     target = checked_target(path)
-    handle, partial = _opened_beside(target)
+    handle, partial = _opened_beside(target, rights)
     try:
         with os.fdopen(handle, "wb") as file:
             for piece in pieces:
@@ -56,12 +57,12 @@ def checked_target(path: str | Path) -> Path:
     return target
 
 
-def _opened_beside(target: Path) -> tuple[int, Path]:
-    """Open a new file in the target's folder, with the rights that new files have."""
+def _opened_beside(target: Path, rights: int = 0o666) -> tuple[int, Path]:
+    """Open a new file in the target's folder, with the rights that new files have, or fewer."""
     for number in range(_NAMES):
         partial = target.with_name(f".tacit-{os.getpid()}-{number}.partial")
         try:
-            return os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), partial
+            return os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), rights), partial
         except FileExistsError:
             continue
         except OSError as failure:

@@ -51,7 +51,7 @@ class _Kernel(Field):
 
 
 @final
-class _Points(Field):
+class Points(Field):
     """Public points: a dense table, or a sparse one, since the two multiply in another order."""
 
     def __init__(self, rows: str) -> None:
@@ -132,7 +132,7 @@ class _Fourier(Field):
         return Struct(_fourier, _FOURIER).read(plain, reading)
 
 
-_GIVEN = _Points("landmarks")
+_GIVEN = Points("landmarks")
 KERNEL = _Kernel()
 LANDMARKS = _Landmarks()
 DOMAIN = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-100, 1e100), "width": Whole(1, 10**9, axis="features")})
@@ -145,7 +145,7 @@ _FOURIER: dict[str, Field] = {
 MODEL = Either(
     {
         "expansion": Struct(
-            Expansion, {"domain": DOMAIN, "points": _Points("points"), "weights": Numbers("scores", "points")}
+            Expansion, {"domain": DOMAIN, "points": Points("points"), "weights": Numbers("scores", "points")}
         ),
         "fourier": _Fourier(),
     },

@@ -34,7 +34,7 @@ def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
     document = {
         "tacit": VERSION,
         "kind": kind,
-        "parameters": _parameters(model, saved, writing),
+        "parameters": written_parameters(model, saved, writing),
         "fitted": _attributes(model, saved, writing),
         "card": (card or getattr(model, "card_", None) or card_of_model(model)).plain(),
     }
@@ -53,7 +53,7 @@ def load(path: str | Path) -> Any:
     known, reading = class_of(document["kind"]), Reading(arrays)
     saved = cast(Saved, known.saved)
     try:
-        model = known(**read_fields(document["parameters"], _parameter_fields(known, saved), reading))
+        model = known(**read_fields(document["parameters"], parameter_fields(known, saved), reading))
         attributes = read_fields(document["fitted"], saved.fitted, reading)
         reading.finish(saved.sizes)
         for name, value in attributes.items():
@@ -62,24 +62,26 @@ def load(path: str | Path) -> Any:
         saved.check(model)
         model.card_ = Card.of_plain(document["card"])
     except (ModelFileError, InvalidParameter) as error:
-        raise ModelFileError(f"this model file is damaged or of another tacit: {_short(error)}.") from None
+        raise ModelFileError(f"this model file is damaged or of another tacit: {short(error)}.") from None
     return model
 
 
-def _short(error: Exception) -> str:
+def short(error: Exception) -> str:
     """Return the words of an error on one line of bounded length: parts of them are a stranger's."""
     words = "".join(letter if letter.isprintable() else "?" for letter in str(error).rstrip("."))
     return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}..."
 
 
-def _parameters(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
+def written_parameters(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
+    """Return an estimator's parameters as plain JSON, their arrays put aside."""
     given = model.get_params(deep=False)
     if type(given.get("random_state")) is not int:
         given["random_state"] = None
-    return {name: field.write(given[name], writing) for name, field in _parameter_fields(type(model), saved).items()}
+    return {name: field.write(given[name], writing) for name, field in parameter_fields(type(model), saved).items()}
 
 
-def _parameter_fields(known: type[Any], saved: Saved) -> Mapping[str, Field]:
+def parameter_fields(known: type[Any], saved: Saved) -> Mapping[str, Field]:
+    """Return the field of every parameter that is written."""
     names = [name for name in known().get_params(deep=False) if name not in saved.forgotten]
     return {name: saved.parameters.get(name, _PLAIN) for name in names}
 

@@ -208,6 +208,18 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         return tags
 
     @property
+    def head_(self) -> tuple[int, str]:
+        """How many answers are in the state file, and the hash of them all: write it down elsewhere, after every
+        answer and before it is passed on, to notice an older file later (`tacit.models.secret.reopen`).
+        """
+        check_is_fitted(self, "release_")
+        memory = self._session.memory
+        if not isinstance(memory, FileMemory):
+            raise InvalidParameter("only answers in a state file have a head: fit with state=path.")
+        count, link = memory.head
+        return count, link.hex()
+
+    @property
     def points_left_(self) -> int | None:
         """How many more different points a Gaussian process answers; None for PINP, which has no such limit."""
         check_is_fitted(self, "release_")

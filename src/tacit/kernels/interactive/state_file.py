@@ -127,8 +127,13 @@ class FileMemory:
     def _lock(self) -> TurnLock:
         return FILE_LOCKS.setdefault((self.path, self.mark), TurnLock())
 
+    @property
+    def head(self) -> tuple[int, bytes]:
+        """How many answers this process has seen in the file, and the hash of them all."""
+        return max(self._lock.seen, self.seen)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return FileMemory, (self.path, self.mark, max(self._lock.seen, self.seen))
+        return FileMemory, (self.path, self.mark, self.head)
 
     @contextmanager
     def turn(self) -> Iterator[FileTurn]:
