@@ -89,6 +89,11 @@ class Terms:
         """Return the same terms with more that is assumed to be public."""
         return replace(self, assumed=(*self.assumed, *facts))
 
+    def require_room(self, mechanism: Mechanism[Any, Any]) -> None:
+        """Refuse what the ledger could not pay now, before long work is done for it; nothing is charged."""
+        if self.ledger is not None and source_for(self.random_state).private:
+            self.ledger.require_room(mechanism.event, label=self.label, at=mechanism.budget)
+
     def release(
         self, mechanism: Mechanism[Value, Answer], value: Value, *facts: str, unit: Unit = "record"
     ) -> Release[Answer]:

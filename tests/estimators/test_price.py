@@ -46,6 +46,9 @@ def ledger(tmp_path):
         (SQNaiveBayes(0.5, 1e-6), (RECORDS,)),
         (SQPerceptron(0.5, rounds=2), (RECORDS,)),
         (ConjunctionClassifier(0.5), (X > 0, Y)),
+        (InteractiveKernelPredictor(RBF(1.0), 0.5, 1e-6, data_norm=1.0), (X, Y)),
+        (InteractiveKernelPredictor(RBF(1.0), 0.5, 1e-6, landmarks=10), (RECORDS,)),
+        (InteractiveKernelPredictor(RBF(1.0), 0.5, 1e-6, method="pinp", data_norm=1.0, alpha=0.1), (X, Y)),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -87,7 +90,7 @@ def test_without_records_the_budget_is_told(ledger):
     told = PrivateLogisticRegression(0.5, ledger=ledger).price()
     assert (told.budget, told.event, told.affordable) == (Budget(0.5), None, True)
     assert PrivateLogisticRegression(2, ledger=ledger).price().affordable is False
-    assert InteractiveKernelPredictor(RBF(1.0), 0.5, 1e-6, ledger=ledger).price(X).affordable is True
+    assert InteractiveKernelPredictor(RBF(1.0), 0.5, 1e-6, ledger=ledger).price().affordable is True
     assert PrivateLogisticRegression(np.inf).price().budget is None
     with pytest.raises(InvalidParameter, match="epsilon is missing"):
         PrivateLogisticRegression().price()
@@ -99,6 +102,15 @@ def test_an_account_of_another_kind_needs_records_to_say(tmp_path):
     model = PrivateLogisticRegression(0.5, 1e-6, data_norm=1.0, ledger=ledger)
     assert model.price().affordable is None
     assert model.price(X).affordable is True
+
+
+def test_a_predictor_that_cannot_be_paid_is_refused_before_it_is_solved(ledger, monkeypatch):
+    """The noise of a kernel model follows from public bounds: neither its price nor its refusal solves anything."""
+    monkeypatch.setattr("tacit.kernels.fit.reading.minimise", pytest.fail)
+    predictor = InteractiveKernelPredictor(RBF(1.0), 2, 1e-6, data_norm=1.0, ledger=ledger)
+    assert predictor.price(X).affordable is False
+    with pytest.raises(BudgetExceeded, match="Nothing was charged"):
+        predictor.fit(X, Y)
 
 
 def test_what_fit_would_refuse_the_price_refuses():

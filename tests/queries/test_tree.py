@@ -55,6 +55,10 @@ def test_numbers_and_levels_make_readable_rules() -> None:
     assert model.score(people, ill) == 1.0
     assert "if town is b:" in model.rules()
     assert "if age <= 60:" in model.rules()
+    text = model.export_text(show_weights=True).splitlines()
+    assert text[:2] == ["|--- town is b", "|   |--- weights: [0.00, 1.00] class: yes"]
+    assert text[2:4] == ["|--- town is not b", "|   |--- age <= 60"]
+    assert text[-2:] == ["|   |--- age > 60", "|   |   |--- weights: [0.00, 1.00] class: yes"]
 
 
 def test_each_level_is_one_round_whatever_the_number_of_nodes() -> None:

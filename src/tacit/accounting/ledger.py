@@ -205,7 +205,11 @@ class Ledger:
     def affords(self, event: Event, *, at: Budget | None = None) -> bool:
         """Whether an event would fit into what is left now; charge nothing."""
         amount, history = self._amount(event, at), self._current()
-        return self._account.fits(history.with_amount(self.path, amount).total())
+        return self._fits(history, amount)
+
+    def require_room(self, event: Event, *, label: str, at: Budget | None = None) -> None:
+        """Refuse as `spend` would an event that does not fit into what is left now; charge nothing."""
+        self._refuse_beyond(self._current(), self._amount(event, at), event, label, at)
 
     def require(self, unit: Unit) -> None:
         """Refuse what is private for another unit than the account promises for; nothing is charged."""
@@ -234,10 +238,7 @@ class Ledger:
         text = event_to_json(event)
         amount = self._amount(event, at)
         with self._writing() as (connection, history):
-            if not self._account.fits(history.with_amount(self.path, amount).total()):
-                refusal = BudgetExceeded(self._refusal(label, amount, history))
-                refusal.event, refusal.at = event, at
-                raise refusal
+            self._refuse_beyond(history, amount, event, label, at)
             longer, entry = self._append(connection, history, label=label, amount=amount, event=text)
         self._remember(longer)
         return entry
@@ -370,6 +371,15 @@ class Ledger:
                 "Nothing was charged. Restore it from a backup; what was spent since must be charged again."
             )
         return history, new, whole
+
+    def _fits(self, history: History, amount: Budget) -> bool:
+        return bool(self._account.fits(history.with_amount(self.path, amount).total()))
+
+    def _refuse_beyond(self, history: History, amount: Budget, event: Event, label: str, at: Budget | None) -> None:
+        if not self._fits(history, amount):
+            refusal = BudgetExceeded(self._refusal(label, amount, history))
+            refusal.event, refusal.at = event, at
+            raise refusal
 
     def _refusal(self, label: str, amount: Budget, history: History) -> str:
         part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)

@@ -161,9 +161,16 @@ def certified_model(
         clipped = domain.clipped(records).copy()
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
-        exact = KernelModel(domain, clipped, weights)
-        return _certified(exact, count, loss, alpha, tolerance, exact.accuracy(1.01 * loss.lipschitz / alpha))
+        return _certified_kernel(KernelModel(domain, clipped, weights), count, loss, alpha, tolerance)
     return certified_linear(landmarks.inner_domain, landmarks.features(records), targets, loss, alpha)
+
+
+def foreseen(domain: Domain, count: int, loss: PointwiseLoss, alpha: float) -> Certified:
+    """Return the public bounds that `certified_model` will come with, about a model of nothing: no record is solved."""
+    check_proven(domain.kernel)
+    check_alpha(domain, loss, alpha)
+    empty = KernelModel(domain, np.zeros((0, domain.width)), np.zeros(0))
+    return _certified_kernel(empty, count, loss, alpha, tolerance_for(domain, count, loss, alpha))
 
 
 def certified_linear(
@@ -187,6 +194,10 @@ def certified_linear(
 def size_bound(loss: PointwiseLoss, radius: float, alpha: float) -> float:
     """Bound the norm of every minimiser by public quantities: C = min(L R/alpha, sqrt(2 loss(0)/alpha))."""
     return 1.001 * min(loss.lipschitz * radius / alpha, math.sqrt(2 * loss.at_zero / alpha))
+
+
+def _certified_kernel(model: KernelModel, count: int, loss: PointwiseLoss, alpha: float, tolerance: float) -> Certified:
+    return _certified(model, count, loss, alpha, tolerance, model.accuracy(1.01 * loss.lipschitz / alpha))
 
 
 def _certified(

@@ -25,6 +25,7 @@ from tacit.kernels.fit.reading import (
     Alpha,
     Certified,
     certified_model,
+    foreseen,
     loss_and_alpha,
     needed_kernel,
     public_facts,
@@ -111,6 +112,9 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         mapped = None if self.landmarks is None else Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
         if self.state is not None:
             check_new(self.state)
+        if mapped is None:
+            # What cannot be paid is refused before the long solve.
+            Terms.of(self).require_room(self._law(budget, foreseen(domain, size_of(records), loss, alpha)))
         certified = certified_model(domain, records, targets.values, loss, alpha, mapped)
         law = self._law(budget, certified)
         public = (*public_facts(domain, self.loss, targets.assumed), f"alpha={alpha:.6g}", *law.public)
@@ -124,9 +128,6 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         self.classes_ = targets.classes
         self.alpha_ = alpha
         self.release_ = found.map(lambda _: "answers on demand")
-
-    def _event_for(self, X: Any) -> None:
-        """Return nothing: its noise is known when the model is solved, which takes as long as the fit."""
 
     def _checked_budget(self) -> Budget:
         budget = needed_budget(self.epsilon, self.delta)

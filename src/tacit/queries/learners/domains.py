@@ -56,6 +56,10 @@ class Feature(ABC):
     def says(self, code: int, *, up_to: bool = False) -> str:
         """Put into words that a record has a code, or one up to it."""
 
+    def denies(self, code: int, *, up_to: bool = False) -> str:
+        """Put into words that a record has none of these."""
+        return f"not ({self.says(code, up_to=up_to)})"
+
 
 @final
 @dataclass(frozen=True)
@@ -113,6 +117,12 @@ class Cut(Feature):
         below = f"{self.name} > {self._edge(code - 1)}"
         return below if code == self.size - 1 else f"{self._edge(code - 1)} < {self.name} <= {self._edge(code)}"
 
+    def denies(self, code: int, *, up_to: bool = False) -> str:
+        """Name the edge that a value lies beyond, where there is one."""
+        if up_to or code == 0:
+            return f"{self.name} > {self._edge(code)}"
+        return f"{self.name} <= {self._edge(code - 1)}" if code == self.size - 1 else f"not ({self.says(code)})"
+
     def _edge(self, place: int) -> str:
         if not isinstance(self.column, Moment):
             return f"{self.edges[place]:g}"
@@ -150,6 +160,11 @@ class Named(Feature):
         """Say in words which levels a code, or the codes up to it, stand for."""
         levels = (*self.column.classes, "anything else")
         return f"{self.name} up to {levels[code]}" if up_to else f"{self.name} is {levels[code]}"
+
+    def denies(self, code: int, *, up_to: bool = False) -> str:
+        """Say in words which levels it is not."""
+        levels = (*self.column.classes, "anything else")
+        return f"{self.name} above {levels[code]}" if up_to else f"{self.name} is not {levels[code]}"
 
 
 def declared_features(

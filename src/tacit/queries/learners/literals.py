@@ -38,8 +38,8 @@ class FeatureLiteral:
 
     def says(self, features: Sequence[Feature]) -> str:
         """Put the literal into words."""
-        words = features[self.feature].says(self.code, up_to=self.up_to)
-        return f"not ({words})" if self.contrary else words
+        feature = features[self.feature]
+        return (feature.denies if self.contrary else feature.says)(self.code, up_to=self.up_to)
 
 
 @final

@@ -153,6 +153,13 @@ class SQDecisionTree(GrownClassifier):
         """Return the tree in words."""
         return "\n".join(self._lines(0, ""))
 
+    def export_text(self, *, show_weights: bool = False) -> str:
+        """Return the tree laid out as by scikit-learn's `export_text`, in the units of the columns.
+
+        `show_weights` adds the shares of the classes in every leaf.
+        """
+        return "\n".join(self._branches(0, "|", show_weights))
+
     def plot(self, axes: Any = None) -> Any:
         """Draw the tree with matplotlib, what is true to the left; return the axes."""
         leaves = sum(node.literal is None for node in self.nodes_)
@@ -187,6 +194,19 @@ class SQDecisionTree(GrownClassifier):
         then = self._lines(node.yes, indent + "    ")
         otherwise = self._lines(node.no, indent + "    ")
         return [f"{indent}if {node.literal.says(self.features_)}:", *then, f"{indent}else:", *otherwise]
+
+    def _branches(self, number: int, indent: str, show_weights: bool) -> list[str]:
+        node = self.nodes_[number]
+        if node.literal is None:
+            shares = ", ".join(f"{share:.2f}" for share in node.shares.tolist())
+            weights = f"weights: [{shares}] " if show_weights else ""
+            return [f"{indent}--- {weights}class: {self.classes_[node.shares.argmax()]}"]
+        contrary = replace(node.literal, contrary=not node.literal.contrary)
+        found = []
+        for literal, below in ((node.literal, node.yes), (contrary, node.no)):
+            found.append(f"{indent}--- {literal.says(self.features_)}")
+            found += self._branches(below, f"{indent}   |", show_weights)
+        return found
 
     def _widths(self, rounds: int) -> list[int]:
         return [2**level for level in range(rounds + 1)]
