@@ -56,6 +56,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/queries_scale.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/private_search.py
 	$(BIN)/python benchmarks/sensible_epsilon.py

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.data import Category, Column, Flag, Key, Moment, Number, Ordinal
-from tacit.data.frames import read_columns
+from tacit.data.frames import clean_columns, read_columns
 from tacit.data.values import MISSING_KEY, each, text
 
 COLUMNS: list[Column] = [
@@ -235,3 +237,39 @@ def test_texts_of_a_frame_read_the_same_as_those_of_a_list(library: str) -> None
     }[library]
     found = read_columns(maker(), ["x"], [])[0]
     assert [text(cell) for cell in found] == [text(cell) for cell in cells]
+
+
+_TEXTS = ["a", None, " a", "", "1", "a", "é😀", "2.0", "true", "low", "x" * 300, "\0", None, "2000-01-01", "1e5", "a"]
+_TYPED: dict[str, list[Any]] = {
+    "int8": [1, 0, -3, 1, 1], "uint64": [2**53, 1, 2**64 - 1, 0, 1], "float64": [math.nan, -0.0, 0.0, 1.0, 1.5],
+    "float32": [math.inf, math.nan, 1.0, 1.0, 1e-30], "bool": [True, False, True, True, False],
+    "U3": ["a", "", "a", "1", " a"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=str)
+@pytest.mark.parametrize("make", ["pandas", "object", "polars", "pyarrow", "chunks", *_TYPED])
+def test_a_column_read_at_once_has_the_bits_of_its_cells_read_one_by_one(column: Column, make: str) -> None:
+    """Each different value is cleaned once and put where it stands: nothing but time is changed by that."""
+    given = _TYPED.get(make, _TEXTS)
+    if make in _TYPED:
+        table: Any = {"x": np.array(given, dtype=make)}
+    else:
+        arrow = pa.chunked_array([_TEXTS[:5], _TEXTS[5:]] if make == "chunks" else [_TEXTS])
+        table = {
+            "pandas": pd.DataFrame({"x": pd.array(_TEXTS, dtype="str")}),
+            "object": pd.DataFrame({"x": cells(*_TEXTS)}),
+            "polars": pl.DataFrame({"x": _TEXTS}),
+        }.get(make, pa.table({"x": arrow}))
+    found = clean_columns(table, {"x": column}, [])["x"]
+    apart = [
+        column.clean(table["x"][[place]] if make in _TYPED else cells(cell))[0] for place, cell in enumerate(given)
+    ]
+    assert found.tobytes() == np.concatenate(apart).tobytes()
+    assert found.dtype == apart[0].dtype
+
+
+def test_texts_that_arrow_cannot_hold_are_read_all_the_same() -> None:
+    """A text with half of a pair of surrogates keeps nobody from being read: such a column is read cell by cell."""
+    table = pd.DataFrame({"x": pd.Series(["a", "\ud800", None, "a"], dtype="object")})
+    assert clean_columns(table, {"x": Category(["a"])}, [])["x"].tolist() == [0, -1, -1, 0]

@@ -32,6 +32,7 @@ from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
 _FINE = 32
+_STRIP = 16_384
 EVERYWHERE = 2**53
 """How many places a line has, more or less."""
 
@@ -135,13 +136,23 @@ class Number(Column):
     def clean(self, values: AnyArray) -> tuple[Floats, State]:
         """Clamp to the bounds; a missing number becomes `fallback`."""
         read = numbers(values)
+        cleaned, state = np.empty(len(read)), np.empty(len(read), dtype=np.int8)
+        for start in range(0, len(read), _STRIP):
+            strip = slice(start, start + _STRIP)
+            self._clean(read[strip], cleaned[strip], state[strip])
+        return cleaned, state
+
+    def _clean(self, read: Floats, inside: Floats, state: State) -> None:
+        """Clean some numbers that stay in a cache meanwhile."""
         with np.errstate(all="ignore"):
             gone = np.isnan(read)
-            beyond = (read < self.low) | (read > self.high)
-            inside = np.clip(np.where(gone, self.fallback, read), self.low, self.high)
-            # Adding 0 turns -0.0 into 0.0.
-            cleaned = np.where(np.abs(inside) < SMALLEST, 0.0, inside) + 0.0
-        return cleaned, np.where(gone, 1, np.where(beyond, 2, 0)).astype(np.int8)
+            np.clip(read, self.low, self.high, out=inside)
+            np.copyto(inside, self.fallback, where=gone)
+            if self.low <= 0 <= self.high:
+                # Bounds are 0 or far from it: elsewhere nothing is near 0. So -0.0 becomes 0.0, too.
+                np.copyto(inside, 0.0, where=np.abs(inside) < SMALLEST)
+            np.multiply((read < self.low) | (read > self.high), np.int8(2), out=state)
+            state += gone
 
     def code(self, cleaned: AnyArray) -> Floats:
         """Map the bounds to -1 and 1; a missing number without a declared place to 0."""

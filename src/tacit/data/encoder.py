@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.data.bounded import BoundedRows
 from tacit.data.curves import Curves, checked_pairs, curves_of, product, surface_names, with_curve
-from tacit.data.frames import read_columns
+from tacit.data.frames import clean_columns, read_columns
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.sources.table import Block
@@ -32,7 +32,7 @@ _HALF = 0.5
 _MARGIN = 1.0 - 2.0**-36
 _SHORTEST = 1e-100
 _SURFACE_KNOTS = 5
-_STRIP = 1024
+_STRIP = 4096
 """How many rows are coded at a time: they stay in a cache meanwhile."""
 _LOT = 2**20
 """How many numbers a lot of streamed rows has at most."""
@@ -111,9 +111,8 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Records):
             blocks = list(X.blocks(self._from(X)))
         else:
-            declared = self.schema.columns
-            columns = zip(self.schema.features, self._read(X), strict=True)
-            blocks = [{name: declared[name].clean(values)[0] for name, values in columns}]
+            declared = {name: self.schema.columns[name] for name in self.schema.features}
+            blocks = [clean_columns(X, declared, order=self.schema.inputs)]
         lengths = [len(block[self.schema.features[0]]) for block in blocks]
         rows, end = np.empty((sum(lengths), len(self._outputs()))), 0
         for block, length in zip(blocks, lengths, strict=True):
@@ -127,13 +126,16 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def filled(self) -> int:
         """The most numbers of an encoded row that are not 0: one level of a category applies, few hats overlap."""
         columns = sum(self._filled(name) for name in self.schema.features)
-        pairs = [math.prod(self._filled(name, _SURFACE_KNOTS) for name in pair) for pair in self.pairs]
-        return columns + sum(pairs) + self.constant
+        return columns + sum(map(self._filled_by, self.pairs)) + self.constant
 
     def _filled(self, name: str, most: int = 10**9) -> int:
         """The most numbers that are not 0 in the code of a column, with curves of at most so many knots."""
         curves = self._curves(name, most)
         return min(1, len(self.schema.columns[name].outputs(name))) + (curves.overlap if curves else 0)
+
+    def _filled_by(self, pair: tuple[str, str]) -> int:
+        """The most numbers that are not 0 among the products of two codes."""
+        return math.prod(self._filled(name, _SURFACE_KNOTS) for name in pair)
 
     @property
     def width(self) -> int:
@@ -172,12 +174,15 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode cleaned cells, a row for each."""
         squares, end = np.zeros(len(rows)), 0
         with np.errstate(all="ignore"):
-            for block in self._blocks(cleaned, len(rows)):
+            for block, filled in self._blocks(cleaned, len(rows)):
                 start, end = end, end + block.shape[1]
                 rows[:, start:end] = block
-                # Column by column: a sum along rows may be taken in another order for another number of rows.
-                for square in np.square(block).T:
-                    squares += square
+                if filled == 1:
+                    squares += np.einsum("ij,ij->i", block, block)
+                else:
+                    # Column by column: a sum along rows may be taken in another order for another number of rows.
+                    for square in np.square(block).T:
+                        squares += square
             if self.norm == "bound":
                 squares[:] = self._largest()
             rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
@@ -249,14 +254,14 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
 
-    def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[Floats]:
-        """Encode column by column, then pair by pair, the constant last."""
+    def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[tuple[Floats, int]]:
+        """Encode column by column, then pair by pair, the constant last; each with how many numbers are not 0."""
         for name in self.schema.features:
-            yield self.code(name, cleaned[name])
+            yield self.code(name, cleaned[name]), self._filled(name)
         for pair in self.pairs:
-            yield self.surface(pair, *(cleaned[name] for name in pair))
+            yield self.surface(pair, *(cleaned[name] for name in pair)), self._filled_by(pair)
         if self.constant:
-            yield np.full((count, 1), _HALF)
+            yield np.full((count, 1), _HALF), 1
 
     def code(self, name: str, cleaned: AnyArray, most: int = 10**9) -> Floats:
         """Return the code of cleaned cells of a column before rows are scaled, with curves of at most so many knots."""

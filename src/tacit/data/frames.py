@@ -7,7 +7,7 @@ read: a list is not made an array as a whole, and a record without a cell has a 
 read when they are asked for: nobody looks at those of a column that was not declared.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -15,19 +15,33 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import issparse
 
+from tacit.data.columns import Column, State
 from tacit.data.labels import one_by_one
 from tacit.data.stored import Stored, StoredKind, nearest_name
-from tacit.data.values import MISSING_MOMENT, AnyArray, objects
+from tacit.data.values import MISSING_MOMENT, AnyArray, IntArray, objects
 from tacit.errors import InvalidParameter
+
+Repeated = tuple[AnyArray, IntArray]
+"""Cells, each different one once, and which of them stands at each place."""
 
 
 @final
 @dataclass(frozen=True)
 class Unread:
-    """A column: what it is stored as, and how its cells are read."""
+    """A column: what it is stored as, and how its cells are read; `repeated` may read each different one once."""
 
     stored: Stored
     cells: Callable[[], AnyArray]
+    repeated: Callable[[], Repeated | None] = lambda: None
+
+    def cleaned(self, column: Column) -> tuple[AnyArray, State]:
+        """Return every cell cleaned by a declaration, and how it fared."""
+        found = self.repeated()
+        if found is None:
+            return column.clean(self.cells())
+        different, places = found
+        values, states = column.clean(different)
+        return values.take(places), states.take(places)
 
 
 UnreadTable = Mapping[str, Unread]
@@ -51,12 +65,26 @@ def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> 
     """
     found = read_table(table, order, wanted)
     columns = [found[name].cells() for name in wanted]
+    check_lengths(columns)
+    return columns
+
+
+def clean_columns(table: object, declared: Mapping[str, Column], order: Sequence[str]) -> dict[str, AnyArray]:
+    """Return the declared columns of a table, each with one cleaned cell per record; as `read_columns` otherwise."""
+    found = read_table(table, order, tuple(declared))
+    columns = {name: found[name].cleaned(column)[0] for name, column in declared.items()}
+    check_lengths(columns.values())
+    return columns
+
+
+def check_lengths(columns: Iterable[Sized]) -> int:
+    """Return how many records columns have; refuse columns that are not equally long, or empty."""
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InvalidParameter(f"all columns of a table must be equally long, got lengths {sorted(lengths)!r}.")
-    if lengths == {0}:
+    if lengths in ({0}, set()):
         raise InvalidParameter("a table needs at least one record, got 0.")
-    return columns
+    return lengths.pop()
 
 
 def read_table(table: object, order: Sequence[str], wanted: Sequence[str] | None = None) -> UnreadTable:
@@ -159,7 +187,7 @@ def _from_series(series: Any) -> Unread:
     if name == "Date" or name.startswith("Datetime"):
         return Unread(Stored("day" if name == "Date" else "moment", name), partial(_moments, series))
     if name == "String":
-        return Unread(Stored("text", name), partial(_texts, series))
+        return Unread(Stored("text", name), partial(_texts, series), partial(_repeated_texts, series))
     stored = Stored(_KINDS.get(name.split("(")[0], "other"), name)
     return Unread(stored, partial(_nothing if stored.kind == "other" else _listed, series))
 
@@ -178,15 +206,21 @@ def _nothing(series: Any) -> AnyArray:
 
 
 def _texts(series: Any) -> AnyArray:
-    """Read a column of texts, each different one once where the column can be had in Arrow's form."""
+    """Read a column of texts, each different one once where that can be."""
+    found = _repeated_texts(series)
+    return _listed(series) if found is None else np.asarray(found[0][found[1]])
+
+
+def _repeated_texts(series: Any) -> Repeated | None:
+    """Read each different text once, if the column can be had in Arrow's form and every text has a Python object."""
     try:
         column = series.to_arrow()
         whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         coded = whole.dictionary_encode()
-        names = objects([*coded.dictionary.to_pylist(), None])
-        return np.asarray(names[coded.indices.fill_null(-1).to_numpy()])
+        # A missing one is at the last place.
+        return objects([*coded.dictionary.to_pylist(), None]), np.asarray(coded.indices.fill_null(-1).to_numpy())
     except Exception:
-        return _listed(series)
+        return None
 
 
 def _moments(series: Any) -> AnyArray:

@@ -7,6 +7,7 @@ number reads as (`tacit.data.values.text`), so that 2, 2.0, "2" and " 2 " in a t
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -67,9 +68,14 @@ class Levelled(Column):
 
     def code(self, cleaned: AnyArray) -> Floats:
         """Return the code of each level, the origin for an unknown one."""
+        # Index -1, the unknown value, finds the last row.
+        return self._rows.take(cleaned, axis=0)
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """The codes, and the origin after them."""
         codes = self.codes()
-        # Index -1, the unknown value, finds the appended last row.
-        return np.vstack([codes, np.zeros(codes.shape[1])])[cleaned]
+        return np.vstack([codes, np.zeros(codes.shape[1])])
 
 
 @final

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
+from operator import is_
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -46,6 +48,7 @@ _NUMBER, _MOMENT = re.compile(NUMBER_PATTERN), re.compile(MOMENT_PATTERN)
 _name_of = type.__dict__["__name__"].__get__
 _READ = (str, float, int, bool, Decimal, Fraction, datetime.datetime, datetime.date, np.datetime64)
 _UNITS = {"D": DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000}
+_WIDEST = 8
 _FINER = {"us": 1, "ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
@@ -62,10 +65,15 @@ def numbers(values: AnyArray, *, texts: bool = True) -> Floats:
 
 
 def each(values: AnyArray, read: Callable[[object], Read]) -> Iterator[Read]:
-    """Read every cell by itself; a text that occurs again is not read again."""
+    """Read every cell by itself; a text or a typed number that occurs again is not read again."""
+    if values.dtype.kind in "biuf" and values.dtype.itemsize <= _WIDEST:
+        # Numbers of one type that are equal read the same, and so do all that are none.
+        different, places = np.unique(values, return_inverse=True)
+        return map([read(cell) for cell in different.tolist()].__getitem__, places.tolist())
     cells = _cells(values)
     # Only what is exactly a text is looked up: 1, True and 1.0 are equal, and subclasses say what they like.
-    if all(type(cell) is str or cell is None for cell in cells):
+    texts_or_none = sum(map(is_, map(type, cells), repeat(str))) + sum(map(is_, cells, repeat(None)))
+    if texts_or_none == len(cells):
         known = {cell: read(cell) for cell in set(cells)}
         return map(known.__getitem__, cells)
     texts = {cell: read(cell) for cell in {cell for cell in cells if type(cell) is str}}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from tacit.data.columns import Column, Ignored
-from tacit.data.frames import UnreadTable
+from tacit.data.frames import UnreadTable, check_lengths
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
 from tacit.data.stored import check_declared
@@ -37,14 +37,8 @@ class MemoryTable(Table):
         self.identity, self.ordered = identity, ordered
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
         check_declared(self.columns, self.stored)
-        cells = {name: table[name].cells() for name in self.columns}
-        lengths = {len(each) for each in cells.values()}
-        if len(lengths) > 1:
-            raise InvalidParameter(f"all columns of a table must be equally long, got lengths {sorted(lengths)!r}.")
-        self.n = lengths.pop() if lengths else 0
-        if not self.n:
-            raise InvalidParameter("a table needs at least one record, got 0.")
-        found = {name: column.clean(cells[name]) for name, column in self.columns.items()}
+        found = {name: table[name].cleaned(column) for name, column in self.columns.items()}
+        self.n = check_lengths(values for values, _ in found.values())
         self.cleaned: Block = {name: values for name, (values, _) in found.items()}
         self._states = {name: state for name, (_, state) in found.items()}
 

@@ -18,7 +18,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.data.columns import Column
-from tacit.data.frames import read_columns
+from tacit.data.frames import clean_columns
 from tacit.data.labels import checked_classes
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
@@ -304,8 +304,7 @@ def cleaned_as(columns: Mapping[str, Column], X: Any) -> Iterator[Block]:
     """Yield the cells of some columns, of records or of a table, cleaned as those that a model learned from."""
     names = tuple(columns)
     if not isinstance(X, Records):
-        cells = read_columns(X, wanted=names, order=names)
-        yield {name: columns[name].clean(column)[0] for name, column in zip(names, cells, strict=True)}
+        yield clean_columns(X, columns, order=names)
         return
     for name, column in columns.items():
         if X.schema.columns.get(name) != column:
