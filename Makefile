@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage check stats bench docs clean
+.PHONY: help demo serve test coverage check stats bench docs clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -16,11 +16,18 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 	@touch $@
 
 .venv/installed: .venv/demo requirements-dev.txt
-	$(PIP) --editable '.[cli,postgres,sql,spark]' --requirement requirements-dev.txt
+	$(PIP) --editable '.[cli,postgres,sql,spark,service]' --requirement requirements-dev.txt
 	@touch $@
 
 demo: .venv/demo ## from a table to a private model, its scores, card and report, in ./demo
 	$(BIN)/tacit demo --output demo
+
+.venv/serve: .venv/demo
+	$(PIP) --editable '.[cli,service]'
+	@touch $@
+
+serve: .venv/serve ## the trusted learner over the bundled Adult, on http://127.0.0.1:8765
+	$(BIN)/tacit serve --demo
 
 test: check ## everything that must hold
 	$(BIN)/python -m pytest --numprocesses 2

@@ -23,7 +23,8 @@ LAYERS = (
     {"models"},
     {"audit"},
     {""},
-    {"service", "cli"},
+    {"service"},
+    {"cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

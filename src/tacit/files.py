@@ -47,6 +47,16 @@ def check_room(path: str | Path, size: int = 2**20) -> None:
         partial.unlink(missing_ok=True)
 
 
+def private_folder(path: str | Path) -> Path:
+    """Return a folder that only its owner can read; make it where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as failure:
+        raise _refused(folder, failure) from None
+    return folder
+
+
 def checked_target(path: str | Path) -> Path:
     """Return where a path leads, through links; refuse what is there and is no file, and a folder that is not there."""
     target = Path(os.path.realpath(path))

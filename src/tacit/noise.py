@@ -11,6 +11,7 @@ public quantities. Adding integers to a value on the same grid cannot leak throu
 error out of epsilon. The bounds are proved in noise.md.
 """
 
+import base64
 import math
 import os
 from abc import ABC, abstractmethod
@@ -105,6 +106,11 @@ def public_stream(number: int, size: int) -> Floats:
 def unique_name() -> str:
     """Return a name that no other call returns; it says nothing about any record."""
     return os.urandom(16).hex()
+
+
+def unique_token() -> tuple[str, str]:
+    """Return a public name of 8 letters and a secret of 43, which nobody can guess."""
+    return os.urandom(4).hex(), base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode("ascii")
 
 
 def power_of_two_below(value: float) -> float:

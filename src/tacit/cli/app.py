@@ -23,6 +23,8 @@ from tacit.cli.query import query
 from tacit.cli.reproduce import EXAMPLE as REPRODUCE
 from tacit.cli.reproduce import reproduce
 from tacit.cli.schema import app as schema
+from tacit.cli.serve import EXAMPLE as SERVE
+from tacit.cli.serve import serve
 from tacit.cli.train import EXAMPLE as TRAIN
 from tacit.cli.train import train
 from tacit.cli.tune import EXAMPLE as TUNE
@@ -68,3 +70,4 @@ app.add_typer(ledger, name="ledger")
 app.command(epilog=AUDIT)(audit)
 app.command(epilog=REPRODUCE)(reproduce)
 app.command(epilog=DEMO)(demo)
+app.command(epilog=SERVE)(serve)

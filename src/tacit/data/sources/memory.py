@@ -12,7 +12,7 @@ from tacit.data.columns import Column, Ignored
 from tacit.data.frames import UnreadTable, check_lengths
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
-from tacit.data.stored import check_declared
+from tacit.data.stored import Stored, check_declared
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
@@ -55,6 +55,17 @@ class MemoryTable(Table):
         blocks = list(records.blocks(tuple(above.columns)))
         table.cleaned = {name: np.concatenate([block[name] for block in blocks])[rows] for name in above.columns}
         table.n = len(next(iter(table.cleaned.values())))
+        return table
+
+    @classmethod
+    def cleaned_before(
+        cls, cells: Block, columns: Mapping[str, Column], stored: Mapping[str, Stored], identity: str, *, ordered: bool
+    ) -> "MemoryTable":
+        """Return cells that were cleaned under these columns before; how each fared is not known any more."""
+        table = object.__new__(cls)
+        table.stored, table.columns, table.identity, table.ordered = stored, columns, identity, ordered
+        table.cleaned, table._states = cells, {}
+        table.n = len(next(iter(cells.values())))
         return table
 
     def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:

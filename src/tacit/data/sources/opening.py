@@ -11,6 +11,7 @@ from tacit.data.columns import Column
 from tacit.data.frames import Unread, UnreadTable, read_table
 from tacit.data.schema import Schema
 from tacit.data.sources.files import FileTable, stored_in
+from tacit.data.sources.kept import Kept, open_kept
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.table import Table
 from tacit.data.stored import Stored
@@ -22,6 +23,8 @@ from tacit.noise import unique_name
 def open_table(source: Any, schema: Schema, name: str | None) -> Table:
     """Open a source behind the cleaning step of a schema."""
     columns = schema.columns
+    if isinstance(source, Kept):
+        return open_kept(source, columns, name or unique_name())
     if isinstance(source, str | Path):
         return FileTable(_path(source), columns, name)
     if _is_address(source):

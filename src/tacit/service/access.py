@@ -1,0 +1,49 @@
+"""Who asks: the token of a request, checked before anything else is looked at."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from tacit.service.refusals import Refusal, forbidden
+from tacit.service.service import Service
+from tacit.service.tokens import Caller, Scope
+
+_BEARER = HTTPBearer(auto_error=False, description="A token: tacit_<8 letters>_<43 letters>.")
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that answers."""
+    return cast("Service", request.app.state.service)
+
+
+TheService = Annotated[Service, Depends(service_of)]
+
+
+def caller_of(service: TheService, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Caller:
+    """Return who asks; refuse whoever has no token that counts."""
+    found = None if given is None else service.tokens.caller(given.credentials)
+    if found is None:
+        raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", "a token is needed: Authorization: Bearer tacit_...")
+    return found
+
+
+Anyone = Annotated[Caller, Depends(caller_of)]
+
+
+def _of_scope(*scopes: Scope) -> Callable[[Caller], Caller]:
+    def check(caller: Anyone) -> Caller:
+        if caller.scope not in scopes:
+            raise forbidden(caller.scope)
+        return caller
+
+    return check
+
+
+Custodian = Annotated[Caller, Depends(_of_scope("custodian"))]
+Analyst = Annotated[Caller, Depends(_of_scope("analyst"))]
+AnalystOrCustodian = Annotated[Caller, Depends(_of_scope("analyst", "custodian"))]
+Inspector = Annotated[Caller, Depends(_of_scope("custodian", "auditor"))]
+"""Who may look at accounts: the custodian and auditors."""

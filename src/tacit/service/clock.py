@@ -1,0 +1,18 @@
+"""What time it is, in texts that sort as time does."""
+
+from datetime import UTC, datetime, timedelta
+
+
+def now() -> str:
+    """Return the present moment in UTC."""
+    return written(datetime.now(UTC))
+
+
+def in_days(days: float) -> str:
+    """Return a moment so many days from now."""
+    return written(datetime.now(UTC) + timedelta(days=days))
+
+
+def written(moment: datetime) -> str:
+    """Write a moment."""
+    return moment.isoformat(timespec="microseconds")

@@ -1,0 +1,167 @@
+"""A registered data set: what is public of it, its records behind the cleaning step, and who pays for what."""
+
+import json
+import threading
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import sqlalchemy as sa
+
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import NEIGHBOURS
+from tacit.budget import Budget
+from tacit.data.records import Records
+from tacit.data.schema import Schema
+from tacit.data.sources.kept import Kept
+from tacit.reports.facts import exact_amount
+from tacit.service.refusals import missing
+from tacit.service.settings import Settings
+from tacit.service.state import DATASET, State
+from tacit.service.tokens import Caller
+
+PARTS = ("all", "train", "test")
+
+
+@final
+class Dataset:
+    """One table that a custodian registered.
+
+    `document` is what was declared about it, all of it public; `kept` says where the records are, and is not.
+    """
+
+    def __init__(self, document: Mapping[str, Any], kept: Mapping[str, Any], settings: Settings) -> None:
+        self.document, self._kept, self._settings = document, kept, settings
+        self.name: str = document["name"]
+        self._opening = threading.Lock()
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What was declared about the columns."""
+        return Schema.from_toml(self.document["schema"])
+
+    @property
+    def n(self) -> int:
+        """The number of records, or of persons where they are the unit: public."""
+        return int(self.document["n"])
+
+    @cached_property
+    def records(self) -> Records:
+        """The records, opened once in a process."""
+        return opened(self._kept, self.document, self.schema)
+
+    def part(self, name: str) -> Records:
+        """Return all records, or one of the parts that were fixed when they were registered."""
+        if name not in self.document["parts"]:
+            raise missing("part")
+        with self._opening:
+            records = self.records
+            return records if name == "all" else self._parts[name]
+
+    @cached_property
+    def _parts(self) -> Mapping[str, Records]:
+        return dict(zip(("train", "test"), split(self.records), strict=True))
+
+    @cached_property
+    def account(self) -> Ledger:
+        """The account of these records, as the service itself sees it: it pays for nothing by this handle."""
+        name = self.document["account"]
+        return Ledger.open(self._settings.account(name), name=name)
+
+    def ledger(self, caller: Caller, ticket: str | None = None) -> Ledger:
+        """Return the account as a caller charges it: in their name, within their share, once for a ticket."""
+        return self.account
+
+    def share(self, caller: Caller) -> Fraction | None:
+        """Return which part of the budget is the most that somebody may spend; None for all that is left."""
+        share = self.document["shares"].get(caller.name)
+        return None if share is None else Fraction(share)
+
+    def summary(self, caller: Caller) -> dict[str, Any]:
+        """Return what a list of data sets says of this one."""
+        account = self.account
+        return {
+            "name": self.name,
+            "n": self.n,
+            "unit": account.unit,
+            "budget": amount(account.budget),
+            "spent": amount(account.spent),
+            "left": amount(account.remaining),
+            "accountant": account.accountant,
+            "share": None,
+        }
+
+    def facts(self, caller: Caller) -> dict[str, Any]:
+        """Return all that is public of this data set."""
+        document = self.document
+        whom = NEIGHBOURS[self.account.unit]
+        return {
+            **self.summary(caller),
+            "schema": document["schema"],
+            "target": self.schema.target,
+            "columns": list(self.schema.columns),
+            "parts": list(document["parts"]),
+            "public": list(document["public"]),
+            "signed_by": document["signed_by"],
+            "block_of": document["block_of"],
+            "guarantee": (
+                f"All answers about these records together are {self.account.budget} differentially private for "
+                f"{whom}, whoever asked and whatever they tell each other; public: {', '.join(document['public'])}."
+            ),
+        }
+
+
+@final
+class Datasets:
+    """The data sets that are registered, opened once in a process."""
+
+    def __init__(self, state: State, settings: Settings) -> None:
+        self._state, self._settings = state, settings
+        self._open: dict[str, Dataset] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of all data sets."""
+        with self._state.reading() as connection:
+            return list(connection.execute(sa.select(DATASET.c.name).order_by(DATASET.c.name)).scalars())
+
+    def get(self, name: str) -> Dataset:
+        """Return a data set; refuse a name that none has."""
+        if name not in self._open:
+            with self._state.reading() as connection:
+                row = connection.execute(sa.select(DATASET).where(DATASET.c.name == name)).first()
+            if row is None:
+                raise missing("data set")
+            found = Dataset(json.loads(row.document), json.loads(row.kept), self._settings)
+            return self._open.setdefault(name, found)
+        return self._open[name]
+
+    def seen_by(self, caller: Caller) -> list[Dataset]:
+        """Return the data sets that a caller's token is for."""
+        return [self.get(name) for name in self.names() if caller.sees(name)]
+
+    def of(self, caller: Caller, name: str) -> Dataset:
+        """Return a data set that a caller's token is for; refuse others as if they were not there."""
+        if not caller.sees(name):
+            raise missing("data set")
+        return self.get(name)
+
+
+def opened(kept: Mapping[str, Any], document: Mapping[str, Any], schema: Schema) -> Records:
+    """Open records where they are kept; their name makes them the same ones after every restart."""
+    source = Kept(Path(kept["folder"])) if "folder" in kept else (kept["address"], kept["table"])
+    identity = document["identity"]
+    return Records(source, schema, unit=document["unit"], key=document["key"], name=identity)
+
+
+def split(records: Records) -> tuple[Records, ...]:
+    """Cut records into the parts that every data set has: by the key if there is one, else by place."""
+    return records.split(by="index" if records.key is None else "key")
+
+
+def amount(budget: Budget) -> dict[str, Any]:
+    """Return an amount as numbers, as exact fractions, and in words."""
+    exact = exact_amount(budget)
+    words = exact.pop("words")
+    return {"epsilon": budget.epsilon, "delta": budget.delta, "exact": exact, "words": words}

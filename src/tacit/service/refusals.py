@@ -1,0 +1,90 @@
+"""What is answered when something is refused: one shape, a status for each kind, and no value of a record.
+
+400  what was asked makes no sense                      InvalidParameter, UnsupportedEvent, ...
+401  no token, or none that counts
+402  the budget, or a person's share of it, is spent    BudgetExceeded
+403  the token's scope does not go that far
+404  there is none, or it is somebody else's: which of the two is not told
+409  the same key came with another request before
+413  too large
+422  the body has another form than the route's
+429  too much at once, with the seconds to wait
+503  busy, or a place that must remember cannot be reached; what was charged is said
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, final
+
+from tacit.errors import (
+    BudgetExceeded,
+    FileNotWritten,
+    InvalidParameter,
+    LedgerError,
+    ModelFileError,
+    QueryFailed,
+    TacitError,
+    UnsupportedEvent,
+)
+
+
+@final
+class Refusal(TacitError):
+    """A request that the service refuses by itself; `wait` is the number of seconds after which to come again."""
+
+    def __init__(
+        self, status: HTTPStatus, kind: str, message: str, *, charged: bool = False, wait: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.kind, self.charged, self.wait = status, kind, charged, wait
+
+
+def missing(what: str) -> Refusal:
+    """Return the refusal of what is not there, or is not the caller's to know of."""
+    return Refusal(HTTPStatus.NOT_FOUND, "NotFound", f"there is no such {what} for you.")
+
+
+def forbidden(scope: str) -> Refusal:
+    """Return the refusal of what another scope may do."""
+    return Refusal(HTTPStatus.FORBIDDEN, "Forbidden", f"a token of scope {scope!r} may not do this.")
+
+
+def unavailable(what: str) -> Refusal:
+    """Return the refusal for a place that cannot be reached now."""
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Unavailable", f"{what} cannot be used now; come again.", wait=5)
+
+
+_STATUS: tuple[tuple[type[TacitError], HTTPStatus], ...] = (
+    (BudgetExceeded, HTTPStatus.PAYMENT_REQUIRED),
+    (QueryFailed, HTTPStatus.SERVICE_UNAVAILABLE),
+    (ModelFileError, HTTPStatus.BAD_REQUEST),
+    (InvalidParameter, HTTPStatus.BAD_REQUEST),
+    (UnsupportedEvent, HTTPStatus.BAD_REQUEST),
+    (FileNotWritten, HTTPStatus.SERVICE_UNAVAILABLE),
+    (LedgerError, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+_WITHHELD = (FileNotWritten, LedgerError)
+"""Their words name files and databases of the host."""
+
+
+def status_of(error: TacitError) -> HTTPStatus:
+    """Return the status that an error is answered with."""
+    if isinstance(error, Refusal):
+        return error.status
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str, Any]:
+    """Return the one shape of all errors; of what nobody expected neither kind nor words are told."""
+    if isinstance(error, Refusal):
+        return shape(error.kind, str(error), error.charged if charged is None else charged)
+    paid = isinstance(error, QueryFailed) if charged is None else charged
+    if not isinstance(error, TacitError) or status_of(error) == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return shape("UnexpectedFailure", "", paid)
+    words = "what keeps the account cannot be used now; come again." if isinstance(error, _WITHHELD) else str(error)
+    return shape(type(error).__name__, words, paid)
+
+
+def shape(kind: str, message: str, charged: bool = False) -> Mapping[str, Any]:
+    """Return an error as plain values."""
+    return {"error": {"kind": kind, "message": message, "charged": charged}}

@@ -1,0 +1,17 @@
+"""Whether the service works: for whoever keeps it running. No token, no fact but public ones."""
+
+import sqlalchemy as sa
+from fastapi import APIRouter
+
+from tacit.service.access import TheService
+from tacit.version import VERSION
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+def healthz(service: TheService) -> dict[str, str]:
+    """Say that the service answers, and that what it remembers can be read."""
+    with service.state.reading() as connection:
+        connection.execute(sa.text("SELECT 1"))
+    return {"status": "ok", "version": VERSION}

@@ -1,0 +1,47 @@
+"""Running a service: by uvicorn, on one address, until it is told to stop."""
+
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from tacit.service.app import create_app
+from tacit.service.demo import prepare_demo
+from tacit.service.settings import Settings
+
+__all__ = ["prepare_demo", "serve", "settings_of"]
+
+_SETTINGS = "TACIT_SERVICE_SETTINGS"
+_PATIENCE = 30
+
+
+def settings_of(config: Path | None, folder: Path, port: int | None) -> Settings:
+    """Return the settings of a file, or of a demonstration in a folder."""
+    settings = Settings(folder) if config is None else Settings.load(config)
+    return settings if port is None else replace(settings, port=port)
+
+
+def serve(settings: Settings) -> None:
+    """Answer until a signal says to stop; what is under way is finished first."""
+    # Workers are processes of their own, which read the settings again.
+    os.environ[_SETTINGS] = json.dumps(asdict(settings), default=str)
+    uvicorn.run(
+        "tacit.service.running:worker",
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        log_level="warning",
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+
+
+def worker() -> FastAPI:
+    """Make the application of one worker."""
+    return create_app(Settings.of(json.loads(os.environ[_SETTINGS]), Path("/")))

@@ -1,0 +1,122 @@
+"""What a service is told when it starts: one TOML file, and secrets from the environment or from files of their own."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self, final
+
+from tacit.checks import finite_number, whole_number
+from tacit.errors import InvalidParameter
+
+
+@final
+@dataclass(frozen=True)
+class Limits:
+    """How much one token may ask for, and how much one request may be."""
+
+    requests_per_minute: int = 600
+    at_once: int = 16
+    body: int = 2**20
+    upload: int = 2**28
+    depth: int = 40
+    seconds: float = 30.0
+    """How long a body may take to arrive, and the state or an account to answer."""
+
+
+@final
+@dataclass(frozen=True)
+class Settings:
+    """Where a service keeps what it knows, and what it allows.
+
+    `state` and `ledgers` are addresses: a path or sqlite:/// file for the one and a folder for the other, or
+    postgresql://... for several workers on several machines. `witness` is a second place that remembers how far each
+    account went: a path, an address or a URL. `inbox` is the folder whose files a custodian may register by name.
+    """
+
+    folder: Path
+    state: str = ""
+    ledgers: str = ""
+    witness: str = ""
+    inbox: Path | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = 8765
+    workers: int = 1
+    padding: float = 0.05
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        folder = Path(os.path.abspath(self.folder))
+        object.__setattr__(self, "folder", folder)
+        object.__setattr__(self, "state", self.state or f"sqlite:///{folder / 'state.db'}")
+        object.__setattr__(self, "ledgers", self.ledgers or str(folder / "ledgers"))
+        object.__setattr__(self, "witness", self.witness or str(folder / "witness.jsonl"))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read settings from a TOML file; a text "env:NAME" or "file:PATH" stands for a secret kept there."""
+        try:
+            document = tomllib.loads(Path(path).read_text("utf-8"))
+        except (OSError, ValueError):
+            raise InvalidParameter(f"there are no settings that can be read at {str(path)!r}: a TOML file.") from None
+        return cls.of(document, Path(path).resolve().parent)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], beside: Path) -> Self:
+        """Read settings from a document; paths in it count from a folder."""
+        given = {name: _revealed(name, value) for name, value in document.items()}
+        _refuse_unknown("settings", given, {each.name for each in fields(cls)})
+        limits = given.pop("limits", {})
+        if not isinstance(limits, Mapping):
+            raise InvalidParameter("limits must be a table of its own: [limits].")
+        _refuse_unknown("limits", limits, {each.name for each in fields(Limits)})
+        if "folder" not in given:
+            raise InvalidParameter("settings must name a folder for what the service keeps: folder = '...'.")
+        for name in ("folder", "inbox"):
+            if given.get(name) is not None:
+                given[name] = beside / str(given[name])
+        for name in ("port", "workers"):
+            if name in given:
+                given[name] = whole_number(name, given[name])
+        if "padding" in given:
+            given["padding"] = finite_number("padding", given["padding"])
+        return cls(**given, limits=Limits(**{name: _limit(name, limits[name]) for name in limits}))
+
+    @property
+    def uploads(self) -> Path:
+        """Where files wait that a custodian sent."""
+        return self.folder / "uploads"
+
+    @property
+    def tables(self) -> Path:
+        """Where cleaned records are kept."""
+        return self.folder / "tables"
+
+    def account(self, dataset: str) -> str:
+        """Return the address of a data set's account."""
+        return self.ledgers if "://" in self.ledgers else f"{self.ledgers}/{dataset}.db"
+
+
+def _revealed(name: str, value: Any) -> Any:
+    """Return a setting; a secret is read from where it is kept."""
+    if isinstance(value, Mapping):
+        return {each: _revealed(each, inner) for each, inner in value.items()}
+    if not isinstance(value, str) or not value.startswith(("env:", "file:")):
+        return value
+    kind, _, where = value.partition(":")
+    try:
+        return os.environ[where] if kind == "env" else Path(where).read_text("utf-8").strip()
+    except (KeyError, OSError):
+        raise InvalidParameter(f"the setting {name!r} is to be read from {value!r}, and there is nothing.") from None
+
+
+def _refuse_unknown(what: str, given: Mapping[str, Any], known: set[str]) -> None:
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise InvalidParameter(f"there are no {what} named {', '.join(unknown)}; there are {', '.join(sorted(known))}.")
+
+
+def _limit(name: str, value: Any) -> Any:
+    return finite_number(name, value) if name == "seconds" else whole_number(name, value)

@@ -1,0 +1,151 @@
+"""What a service remembers besides its accounts: data sets, tokens, requests and what was answered.
+
+SQLite for one machine, PostgreSQL for several. One transaction writes at a time in SQLite; in PostgreSQL rows are
+locked. Losing the state costs answers and tokens, never privacy: who spent what is in the ledgers alone.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from tacit.errors import InvalidParameter
+from tacit.service.refusals import unavailable
+
+TABLES = sa.MetaData()
+DATASET = sa.Table(
+    "tacit_service_dataset",
+    TABLES,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("kept", sa.Text, nullable=False),
+    sa.Column("marks", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+TOKEN = sa.Table(
+    "tacit_service_token",
+    TABLES,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("datasets", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("expires", sa.Text, nullable=False),
+    sa.Column("revoked", sa.Text),
+)
+REQUEST = sa.Table(
+    "tacit_service_request",
+    TABLES,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("ticket", sa.Text, nullable=False),
+    sa.Column("route", sa.Text, nullable=False),
+    sa.Column("dataset", sa.Text),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Index("tacit_service_request_created", "created"),
+)
+EVENT = sa.Table(
+    "tacit_service_event",
+    TABLES,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+    sa.Column("about", sa.Text, nullable=False),
+)
+
+_CONNECTIONS = 10
+
+
+@final
+class State:
+    """The database of a service; each worker has connections of its own."""
+
+    def __init__(self, address: str, seconds: float = 30.0) -> None:
+        try:
+            url = sa.make_url(address if "://" in address else f"sqlite:///{os.path.abspath(address)}")
+        except ArgumentError:
+            raise InvalidParameter("state must be a path, or like postgresql://user@host/database.") from None
+        self._is_file = url.get_backend_name() == "sqlite"
+        self._turn = threading.Lock()
+        if self._is_file:
+            self._engine = _of_file(url, seconds)
+        elif url.get_backend_name() == "postgresql":
+            self._engine = _of_server(url, seconds)
+        else:
+            raise InvalidParameter(
+                f"a service keeps its state in SQLite or PostgreSQL, got {url.get_backend_name()!r}."
+            )
+        with self.writing() as connection:
+            if not self._is_file:
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7461636975)")
+            TABLES.create_all(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Open a transaction that may write; it is durable when this is left, or nothing of it happened."""
+        if not self._is_file:
+            with _translated(), self._engine.begin() as connection:
+                yield connection
+            return
+        with self._turn, _translated(), self._engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads."""
+        with _translated(), self._engine.connect() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+def _of_file(url: sa.URL, seconds: float) -> sa.Engine:
+    path = Path(url.database or "")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    def connect() -> Any:
+        found = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
+        found.execute("PRAGMA journal_mode = WAL")
+        found.execute("PRAGMA synchronous = FULL")
+        return found
+
+    return sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, pool_size=_CONNECTIONS)
+
+
+def _of_server(url: sa.URL, seconds: float) -> sa.Engine:
+    wait = f"-c lock_timeout={int(1000 * seconds)} -c statement_timeout={int(2000 * seconds)}"
+    return sa.create_engine(
+        url if "+" in url.drivername else url.set(drivername="postgresql+psycopg"),
+        pool_size=_CONNECTIONS,
+        pool_timeout=seconds,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": max(2, int(seconds)), "options": wait},
+    )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Say of any failure of the database that it cannot be used now, and nothing of its words."""
+    try:
+        yield
+        return
+    except (DBAPIError, sqlite3.Error, PoolTimeout, OSError):
+        pass
+    raise unavailable("what the service remembers")

@@ -1,0 +1,114 @@
+"""Tokens: shown once, kept as a digest, with a scope, an end and an owner.
+
+A token reads tacit_<8 letters>_<43 letters>: a public name, and 256 secret bits. What is kept of the secret is its
+SHA-256, which needs no salt nor stretching: nobody can guess 256 random bits.
+"""
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast, final
+
+import sqlalchemy as sa
+
+from tacit.checks import finite_number
+from tacit.errors import InvalidParameter
+from tacit.noise import unique_token
+from tacit.service.clock import in_days, now
+from tacit.service.refusals import missing
+from tacit.service.state import TOKEN, State
+
+Scope = Literal["custodian", "analyst", "auditor"]
+SCOPES: tuple[Scope, ...] = ("custodian", "analyst", "auditor")
+_FORM = re.compile(r"tacit_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}")
+_LONGEST_DAYS = 3660
+
+
+@final
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: the token's owner, what they may do, and with which data sets (None for all)."""
+
+    name: str
+    scope: Scope
+    token: str
+    expires: str
+    datasets: tuple[str, ...] | None
+
+    def sees(self, dataset: str) -> bool:
+        """Whether the token is for a data set."""
+        return self.datasets is None or dataset in self.datasets
+
+
+@final
+class Tokens:
+    """The tokens that a service has given out."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def make(self, name: str, scope: str, days: float = 90, datasets: Sequence[str] | None = None) -> tuple[str, str]:
+        """Make a token; return its id, and its text, which is told this once."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise InvalidParameter("a token's owner must be a name of up to 64 letters, digits, blanks or . _ @ -.")
+        if scope not in SCOPES:
+            raise InvalidParameter(f"scope must be one of {', '.join(SCOPES)}.")
+        if not 0 < finite_number("days", days) <= _LONGEST_DAYS:
+            raise InvalidParameter(f"days must lie between 0 and {_LONGEST_DAYS}.")
+        for_which = None if datasets is None else sorted({str(each) for each in datasets})
+        public, secret = unique_token()
+        row = {
+            "id": public,
+            "name": name,
+            "scope": scope,
+            "hash": _digest(secret),
+            "datasets": json.dumps(for_which),
+            "created": now(),
+            "expires": in_days(days),
+            "revoked": None,
+        }
+        with self._state.writing() as connection:
+            connection.execute(sa.insert(TOKEN).values(row))
+        return public, f"tacit_{public}_{secret}"
+
+    def caller(self, text: str) -> Caller | None:
+        """Return whose token this is, or None if it is nobody's, has ended or was revoked."""
+        found = _FORM.fullmatch(text)
+        if found is None:
+            return None
+        with self._state.reading() as connection:
+            row = connection.execute(sa.select(TOKEN).where(TOKEN.c.id == found[1])).first()
+        # An unknown name is compared, too: that there is one of that name is not told by the time it takes.
+        same = hmac.compare_digest(_digest(found[2]), "" if row is None else row.hash)
+        if row is None or not same or row.revoked is not None or not now() < row.expires:
+            return None
+        datasets = json.loads(row.datasets)
+        return Caller(row.name, cast("Scope", row.scope), row.id, row.expires, _tuple(datasets))
+
+    def revoke(self, public: str) -> None:
+        """End a token at once."""
+        with self._state.writing() as connection:
+            done = connection.execute(
+                sa.update(TOKEN).where(TOKEN.c.id == public, TOKEN.c.revoked.is_(None)).values(revoked=now())
+            )
+        if not done.rowcount:
+            raise missing("token")
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return all tokens, without their secrets."""
+        columns = [column for column in TOKEN.c if column.name != "hash"]
+        with self._state.reading() as connection:
+            rows = connection.execute(sa.select(*columns).order_by(TOKEN.c.created)).mappings().all()
+        return [{**row, "datasets": json.loads(row["datasets"])} for row in rows]
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("ascii")).hexdigest()
+
+
+def _tuple(datasets: list[str] | None) -> tuple[str, ...] | None:
+    return None if datasets is None else tuple(datasets)
