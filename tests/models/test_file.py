@@ -226,11 +226,11 @@ def test_every_kind_of_column_comes_back():
     from support.fitted_models import SCHEMA
     from tacit.data import Ignored, Key
     from tacit.estimators.saving import SCHEMA as FIELD
-    from tacit.estimators.saving import Reading, Writing
+    from tacit.estimators.saving import ReadingAside, WritingAside
 
     declared = tacit.Schema({**SCHEMA.columns, "id": Key(), "note": Ignored()}, target="ill")
-    plain = json.loads(json.dumps(FIELD.write(declared, Writing())))
-    assert FIELD.read(plain, Reading([])) == declared
+    plain = json.loads(json.dumps(FIELD.write(declared, WritingAside())))
+    assert FIELD.read(plain, ReadingAside([])) == declared
     kinds = {type(column) for column in declared.columns.values()}
     assert kinds == set(_final(Column))
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import Field, Plain, Reading, Saved, Writing, read_fields
+from tacit.estimators.saving import Field, Plain, ReadingAside, Saved, Writing, WritingAside, read_fields
 from tacit.files import write_whole
 from tacit.models.container import pack, unpack
 from tacit.models.kinds import class_of, kind_of
@@ -30,7 +30,7 @@ def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
     """
     kind, saved = kind_of(model), cast(Saved, type(model).saved)
     check_is_fitted(model)
-    writing = Writing()
+    writing = WritingAside()
     document = {
         "tacit": VERSION,
         "kind": kind,
@@ -50,7 +50,7 @@ def load(path: str | Path) -> Any:
     document, arrays = unpack(path)
     if document.keys() != _KEYS:
         raise ModelFileError("this model file is damaged or of another tacit: its document has other parts.")
-    known, reading = class_of(document["kind"]), Reading(arrays)
+    known, reading = class_of(document["kind"]), ReadingAside(arrays)
     saved = cast(Saved, known.saved)
     try:
         model = known(**read_fields(document["parameters"], parameter_fields(known, saved), reading))

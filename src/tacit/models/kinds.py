@@ -32,6 +32,14 @@ def class_of(kind: object) -> type[Any]:
     return cast("type[Any]", getattr(import_module(f"tacit.{module}"), name))
 
 
+def class_named(name: object) -> type[Any]:
+    """Return the class that has a kind, by its own name."""
+    for kind, (_, known) in _HOMES.items():
+        if name == known:
+            return class_of(kind)
+    raise ModelFileError(f"there is no such estimator; there are {', '.join(known for _, known in _HOMES.values())}.")
+
+
 def kind_of(model: object) -> str:
     """Return the kind of a model, by its exact type: a subclass is code, which a file does not hold."""
     for kind, (module, name) in _HOMES.items():

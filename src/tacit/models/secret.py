@@ -10,7 +10,7 @@ from typing import cast
 
 from tacit.accounting.ledger import Ledger
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import Reading, Writing, read_fields
+from tacit.estimators.saving import ReadingAside, WritingAside, read_fields
 from tacit.files import write_whole
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.state_file import FileMemory
@@ -33,7 +33,7 @@ def keep(predictor: InteractiveKernelPredictor, path: str | Path) -> None:
         raise InvalidParameter(f"wanted a fitted InteractiveKernelPredictor, got {type(predictor).__name__}.")
     if os.path.lexists(path):
         raise InvalidParameter("there is a file already: a kept predictor never replaces another. Choose a new path.")
-    writing, parts = Writing(), parts_of(predictor)
+    writing, parts = WritingAside(), parts_of(predictor)
     document = {
         "tacit": VERSION,
         "secret": _SECRET,
@@ -63,7 +63,7 @@ def reopen(
     document, arrays = unpack(path)
     if document.keys() != _KEYS or document["secret"] != _SECRET:
         raise ModelFileError("this file holds no predictor that answers on demand. Use tacit.load for models.")
-    reading = Reading(arrays)
+    reading = ReadingAside(arrays)
     try:
         given = read_fields(document["parameters"], parameter_fields(InteractiveKernelPredictor, SAVED), reading)
         parts = read_fields(document["fitted"], SAVED.fitted, reading)

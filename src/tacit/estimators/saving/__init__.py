@@ -25,7 +25,14 @@ from tacit.estimators.saving.fields import (
     choice,
     read_fields,
 )
-from tacit.estimators.saving.packing import Reading, Writing
+from tacit.estimators.saving.packing import (
+    Reading,
+    ReadingAside,
+    ReadingInline,
+    Writing,
+    WritingAside,
+    WritingInline,
+)
 
 __all__ = [
     "BUDGET",
@@ -45,12 +52,16 @@ __all__ = [
     "Optional",
     "Plain",
     "Reading",
+    "ReadingAside",
+    "ReadingInline",
     "Saved",
     "Struct",
     "Text",
     "Truth",
     "Whole",
     "Writing",
+    "WritingAside",
+    "WritingInline",
     "choice",
     "read_fields",
 ]
