@@ -32,8 +32,9 @@ _HALF = 0.5
 _MARGIN = 1.0 - 2.0**-36
 _SHORTEST = 1e-100
 _SURFACE_KNOTS = 5
-_STRIP = 4096
-"""How many rows are coded at a time: they stay in a cache meanwhile."""
+_STRIP = 2**19
+"""How many numbers are coded at a time, so that they stay in a cache, unless that would be very few or many rows."""
+_FEWEST, _MOST = 1024, 4096
 _LOT = 2**20
 """How many numbers a lot of streamed rows has at most."""
 _MOST_PRODUCTS = 10_000
@@ -116,10 +117,8 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lengths = [len(block[self.schema.features[0]]) for block in blocks]
         rows, end = np.empty((sum(lengths), len(self._outputs()))), 0
         for block, length in zip(blocks, lengths, strict=True):
-            for first in range(0, length, _STRIP):
-                strip = {name: cells[first : first + _STRIP] for name, cells in block.items()}
-                start, end = end, min(end + _STRIP, end + length - first)
-                self._fill(rows[start:end], strip)
+            start, end = end, end + length
+            self._fill_all(rows[start:end], block)
         return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant, filled=self.filled)
 
     @property
@@ -153,13 +152,11 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def lots(self, block: Block) -> Iterator[tuple[Floats, Block]]:
         """Encode cleaned cells, some rows at a time; each lot comes with its cells."""
-        lot = _STRIP * max(1, _LOT // (_STRIP * self.width))
+        lot = max(_FEWEST, _LOT // self.width)
         for start in range(0, len(block[self.schema.features[0]]), lot):
             cells = {name: column[start : start + lot] for name, column in block.items()}
             rows = np.empty((len(cells[self.schema.features[0]]), self.width))
-            for first in range(0, len(rows), _STRIP):
-                strip = {name: column[first : first + _STRIP] for name, column in cells.items()}
-                self._fill(rows[first : first + _STRIP], strip)
+            self._fill_all(rows, cells)
             yield rows, cells
 
     def _from(self, records: Records) -> tuple[str, ...]:
@@ -169,6 +166,13 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if declared.get(name) != self.schema.columns[name]:
                 raise InvalidParameter(f"the records declare the column {name!r} in another way than the encoder.")
         return self.schema.features
+
+    def _fill_all(self, rows: Floats, cleaned: Mapping[str, AnyArray]) -> None:
+        """Encode cleaned cells, a strip of rows at a time."""
+        strip = min(_MOST, max(_FEWEST, _STRIP // self.width))
+        for start in range(0, len(rows), strip):
+            some = slice(start, start + strip)
+            self._fill(rows[some], {name: cells[some] for name, cells in cleaned.items()})
 
     def _fill(self, rows: Floats, cleaned: Mapping[str, AnyArray]) -> None:
         """Encode cleaned cells, a row for each."""
