@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test coverage check stats bench docs clean
+.PHONY: help demo serve test coverage check stats bench docs clean verdicts
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -44,6 +44,9 @@ check: .venv/installed ## style, types, import order, proof fingerprints
 
 stats: .venv/installed ## the statistical tests with ten times the sample
 	TACIT_STATS_FACTOR=10 $(BIN)/python -m pytest --numprocesses 2 -m stats
+
+verdicts: .venv/installed ## what the auditor says of each method, for the cards (a few minutes; before a release)
+	$(BIN)/python tools/verdicts.py
 
 bench: .venv/installed ## speed and accuracy side by side with peers (about an hour)
 	$(BIN)/python benchmarks/noise.py

@@ -115,7 +115,7 @@ def test_a_card_says_what_was_promised_and_charged(tmp_path):
     """Epsilon, delta, unit, columns, what is public, entry and head are those of the release and its ledger."""
     ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="clinic", budget=Budget(1, 1e-5))
     model = PrivateLogisticRegression(0.3, 1e-6, ledger=ledger).fit(Records(table(), SCHEMA))
-    card = card_of_model(model, ledger=ledger, audit="holds")
+    card = card_of_model(model, ledger=ledger)
     deployment = card.record["deployment"]
     assert deployment["dp_flavor"]["name"] == "Approximate DP"
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.3, "delta": 1e-6}
@@ -127,7 +127,7 @@ def test_a_card_says_what_was_promised_and_charged(tmp_path):
     assert "epsilon=0.7" in deployment["additional_dp_information"]["composition"]
     assert card.tacit["charged"] == {"words": "epsilon=0.3, delta=1e-06", "epsilon": "3/10", "delta": "1/1000000"}
     assert card.tacit["entry"]["hash"] == ledger.entries()[-1].hash == ledger.head == card.tacit["ledger"]["head"]
-    assert card.tacit["audit"] == "holds"
+    assert card.tacit["audit"]["words"].startswith("holds: `tacit audit PrivateLogisticRegression --epsilon 1 --delta")
     assert card.tacit["version"] == tacit.__version__
 
 

@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tacit.audit.judge import Finding
 from tacit.audit.laws import delta_between
 from tacit.budget import Budget
 from tacit.numerics.arrays import Floats
+from tacit.version import VERSION, code_hash
 
 _ROUNDING = 1e-9
 
@@ -159,6 +161,22 @@ class Report:
         if self.note:
             rows.append(("note", self.note))
         return [*rows, ("verdict", str(self.verdict))]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the report as plain values, with the day and the code that was attacked."""
+        return {
+            "name": self.name,
+            "verdict": str(self.verdict),
+            "exit_code": self.exit_code,
+            "conclusion": self.conclusion,
+            "claim": {"epsilon": self.claim.epsilon, "delta": self.claim.delta},
+            "confidence": self.confidence,
+            "plays": self.plays,
+            "version": VERSION,
+            "code": code_hash(),
+            "date": datetime.now(UTC).date().isoformat(),
+            "rows": dict(self.rows()),
+        }
 
     def __str__(self) -> str:
         return self.conclusion

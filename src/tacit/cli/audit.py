@@ -1,7 +1,7 @@
 """`tacit audit`: attack a claim and say whether it survives."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Group
@@ -30,7 +30,7 @@ def audit(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play Alice's and Bob's game.
+    """Play Alice's and Bob's game. What --json prints can go into a card: tacit train --audit.
 
     Exit code 0: the claim holds; 1: it is refuted; 2: the command makes no sense; 4: the audit can not tell; 5: it was
     interrupted or failed, and says nothing about the claim.
@@ -41,7 +41,7 @@ def audit(
         check_picture(path)
         report = _run(chosen, plays, confidence, jobs, out)
         write_picture(path, picture(report))
-        out.result(_plain(report, path), _shown(report))
+        out.result({**report.plain(), "picture": str(path)}, _shown(report))
         out.note(f"picture: {path}")
     raise typer.Exit(report.exit_code)
 
@@ -50,20 +50,6 @@ def _run(chosen: Case, plays: int | None, confidence: float, jobs: int, out: Ans
     count = chosen.sufficient(confidence) if plays is None else plays
     with out.progress(f"playing with {chosen.name}", count) as step:
         return chosen.audit(plays=count, confidence=confidence, jobs=jobs, progress=lambda done: step(None, done))
-
-
-def _plain(report: Report, path: Path) -> dict[str, Any]:
-    return {
-        "name": report.name,
-        "verdict": str(report.verdict),
-        "exit_code": report.exit_code,
-        "conclusion": report.conclusion,
-        "claim": {"epsilon": report.claim.epsilon, "delta": report.claim.delta},
-        "confidence": report.confidence,
-        "plays": report.plays,
-        "rows": dict(report.rows()),
-        "picture": str(path),
-    }
 
 
 def _shown(report: Report) -> Group:

@@ -1,5 +1,6 @@
 """`tacit inspect`: what a model file promises, holds and leaves open."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import typer
@@ -50,7 +51,12 @@ def _rows(model: Any, card: Card) -> dict[str, str]:
         "over": deployment["dp_flavor"]["data_domain"],
         "charged": "nothing" if entry is None else f"entry {entry.get('number')}, hash {entry.get('hash')}",
         "composition": deployment["additional_dp_information"]["composition"],
-        "audit": str(card.tacit.get("audit", "")),
+        "audit": _words(card.tacit.get("audit")),
         "written by": f"tacit {card.tacit.get('version', '?')}",
         "open": "\n".join(card.open) or "nothing",
     }
+
+
+def _words(audit: object) -> str:
+    """Return what a card says of an audit, whoever wrote it."""
+    return str(audit.get("words", "")) if isinstance(audit, Mapping) else str(audit or "none")

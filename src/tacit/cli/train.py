@@ -1,12 +1,13 @@
 """`tacit train`: from a table and its schema to a model file with a card and a report, charged once."""
 
+import json
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import Annotated, Any, cast, final
 
 import typer
 
@@ -23,6 +24,7 @@ from tacit.reports.card import Card, card_of_model
 from tacit.reports.facts import exact_amount
 from tacit.reports.page import model_page
 from tacit.reports.registry import check_answers
+from tacit.reports.verdicts import MethodVerdict, check_about
 
 EXAMPLE = example(
     "tacit train patients.csv --schema s.toml --epsilon 0.5 --ledger sqlite:///l.db --output m.tacit",
@@ -81,6 +83,9 @@ def train(
     report: sources.ModelReport = None,
     card: Annotated[Path | None, typer.Option(help="Write the privacy card, too: a .yaml or .json file.")] = None,
     about: Annotated[Path | None, typer.Option(help="TOML with what only people know, for the card.")] = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="For the card: what `tacit audit NAME --json` printed of this method.")
+    ] = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
@@ -111,11 +116,12 @@ def train(
                 out.result(priced(price), str(price))
                 return
             files.check()
+            verdict = _verdict(audit, model)
             if paying is None and seed is None:
                 out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
             with out.progress(f"training on {records.n:,} records"):
                 model.fit(records)
-        made = card_of_model(model, ledger=paying, answers=answers)
+        made = card_of_model(model, ledger=paying, answers=answers, audit=verdict)
         files.write(model, made, as_json, _again(source, schema, epsilon, delta, method, kernel, landmarks))
         plain = {**_told(model, records, made), "model": str(output), "report": str(files.report)}
         out.result(plain, _shown(plain))
@@ -134,6 +140,18 @@ def _answers(about: Path | None) -> dict[str, str]:
     except (OSError, ValueError):
         raise InvalidParameter(f"there are no answers that can be read as TOML at {str(about)!r}.") from None
     return check_answers(answers)
+
+
+def _verdict(audit: Path | None, model: Any) -> Mapping[str, Any] | None:
+    """Read a verdict of the auditor; refuse one that is not about the method."""
+    if audit is None:
+        return None
+    try:
+        found = json.loads(audit.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise InvalidParameter(f"there is no verdict that can be read as JSON at {str(audit)!r}.") from None
+    check_about(MethodVerdict.of_json(found), type(model).__name__)
+    return cast("Mapping[str, Any]", found)
 
 
 @contextmanager

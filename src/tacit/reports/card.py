@@ -21,6 +21,7 @@ from tacit.files import write_whole
 from tacit.releases import Release
 from tacit.reports import facts
 from tacit.reports.registry import ASKED, OPEN, checked_record, flat, open_fields, record_of
+from tacit.reports.verdicts import MethodVerdict, check_about, verdict_for
 from tacit.reports.yaml import to_yaml
 from tacit.version import VERSION
 
@@ -75,9 +76,16 @@ class Card:
 
 
 def card_of_model(
-    model: Any, *, ledger: Ledger | None = None, answers: Mapping[str, str] | None = None, audit: str | None = None
+    model: Any,
+    *,
+    ledger: Ledger | None = None,
+    answers: Mapping[str, str] | None = None,
+    audit: Mapping[str, Any] | None = None,
 ) -> Card:
-    """Return the card of a fitted model; `ledger` says what is left besides, `audit` what an audit found.
+    """Return the card of a fitted model; `ledger` says what is left besides, `audit` is what an audit found.
+
+    `audit` is the object that `tacit audit NAME --json` prints, or `Report.plain()`, of this method; without it the
+    card has the verdict that comes with tacit, and says whether the code has changed since.
 
     Nothing is released: all that is told is public, or was released with the model.
     """
@@ -97,7 +105,8 @@ def card_of_model(
         "deployment.model.interactivity_description": "Whoever has the model predicts as often as they like.",
         "deployment.implementation.mechanisms": f"{name}({chosen}). {facts.DRAWING}",
     }
-    own = {**_own(release, ledger, audit, name), "model": name}
+    verdict = _verdict(name, release, audit)
+    own = {**_own(release, ledger), "audit": _audited(name, release, verdict), "model": name}
     return Card(record_of(known, answers or {}), own)
 
 
@@ -117,7 +126,9 @@ def card_of_scores(
         "deployment.model.interactivity": "Non-interactive",
         "deployment.implementation.mechanisms": f"A noisy table of how {name} scores held-out records. {facts.DRAWING}",
     }
-    return Card(record_of(known, answers or {}), {**_own(release, ledger, None, None), "scores of": name})
+    verdict = verdict_for("evaluation.report", pure=release.budget is None or release.budget.is_pure)
+    own = {**_own(release, ledger), "audit": _audited("evaluation.report", release, verdict), "scores of": name}
+    return Card(record_of(known, answers or {}), own)
 
 
 def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) -> Card:
@@ -134,7 +145,7 @@ def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) 
         "collude.",
         "deployment.implementation.mechanisms": f"What each entry of the ledger names. {facts.DRAWING}",
     }
-    return Card(record_of(known, answers or {}), _own(release, ledger, None, None))
+    return Card(record_of(known, answers or {}), _own(release, ledger))
 
 
 def _whole(ledger: Ledger | None) -> Ledger | None:
@@ -191,7 +202,7 @@ def _composition(release: Release[Any], ledger: Ledger | None) -> str:
     return f"{words}: a {ledger.accountant} account of {ledger.budget}, of which {ledger.remaining} is left."
 
 
-def _own(release: Release[Any], ledger: Ledger | None, audit: str | None, name: str | None) -> dict[str, Any]:
+def _own(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
     """Return what the registry has no field for."""
     found: dict[str, Any] = {
         "version": VERSION,
@@ -210,10 +221,24 @@ def _own(release: Release[Any], ledger: Ledger | None, audit: str | None, name: 
         found["entry"] = {"number": entry.number, "time": entry.time, "part": where, "hash": entry.hash}
     if ledger is not None:
         found["ledger"] = facts.account(ledger)
-    if name is not None:
-        claim = "" if release.budget is None else f" --epsilon {release.budget.epsilon:g}"
-        found["audit"] = audit or f"not run for this card; attack the method with: tacit audit {name}{claim}"
     return found
+
+
+def _verdict(name: str, release: Release[Any], audit: Mapping[str, Any] | None) -> MethodVerdict | None:
+    """Return the verdict that was given, if it is about this method, or else the one that comes along."""
+    if audit is None:
+        pure = release.budget is None or release.budget.is_pure
+        return verdict_for(name, pure=pure, persons=release.unit == "person")
+    given = MethodVerdict.of_json(audit)
+    check_about(given, name)
+    return given
+
+
+def _audited(name: str, release: Release[Any], verdict: MethodVerdict | None) -> dict[str, Any]:
+    if verdict is not None:
+        return verdict.plain()
+    claim = "" if release.budget is None else f" --epsilon {release.budget.epsilon:g}"
+    return {"verdict": "none", "words": f"none; attack the method with: tacit audit {name}{claim}"}
 
 
 def _release_of(model: Any) -> Release[Any]:
