@@ -22,8 +22,9 @@ LAYERS = (
     {"reports"},
     {"models"},
     {"audit"},
-    {""},
     {"service"},
+    {"client"},
+    {""},
     {"cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

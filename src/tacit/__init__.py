@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from tacit.accounting.ledger import Ledger
     from tacit.budget import Budget
+    from tacit.client.client import Client
     from tacit.data.encoder import PublicEncoder
     from tacit.data.records import Records
     from tacit.data.schema import Schema
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Budget",
+    "Client",
     "ConjunctionClassifier",
     "InteractiveKernelPredictor",
     "Ledger",
@@ -89,6 +91,7 @@ __version__ = VERSION
 
 _HOMES = {
     "Budget": "budget",
+    "Client": "client.client",
     "ConjunctionClassifier": "queries.learners.conjunction",
     "InteractiveKernelPredictor": "kernels.interactive.predictor",
     "Ledger": "accounting.ledger",

@@ -7,6 +7,7 @@
     ├── QueryFailed                             an engine failed after the charge; nothing was answered
     ├── ModelFileError (also ValueError)        a model that no file can hold, or a file that holds no model
     ├── FileNotWritten (also OSError)           a file could not be written; what was there before is unharmed
+    ├── ServiceError                            a service did not answer, or refused for a reason of its own
     └── LedgerError
         ├── LedgerMissing                       no ledger at that address
         ├── LedgerExists                        an account of that name is already there
@@ -63,6 +64,10 @@ class ModelFileError(TacitError, ValueError):
 
 class FileNotWritten(TacitError, OSError):
     """A file could not be written; whatever had its name before is as it was."""
+
+
+class ServiceError(TacitError):
+    """A service did not answer, or refused what was asked: its words say why, and whether anything was charged."""
 
 
 class LedgerError(TacitError):

@@ -101,6 +101,8 @@ class Dataset:
             **self.summary(caller),
             "schema": document["schema"],
             "target": self.schema.target,
+            "unit_column": document["unit"],
+            "key": document["key"],
             "columns": list(self.schema.columns),
             "parts": list(document["parts"]),
             "public": list(document["public"]),

@@ -1,0 +1,126 @@
+"""What goes over the wire: requests with a token, retried under one key, and refusals as tacit's own exceptions."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+from urllib.parse import quote
+
+import httpx
+
+from tacit import errors
+from tacit.errors import InvalidParameter, ServiceError, TacitError
+from tacit.noise import unique_name
+
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_LONGEST_WAIT = 30.0
+_KNOWN = {
+    kind.__name__: kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, TacitError) and kind is not ServiceError
+}
+# A proxy or a service that is starting answers with these; whatever was charged is found again under the same key.
+_PASSING = {429, 502, 503, 504}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Wire:
+    """A connection to a service: where it is, who asks, how long to wait and how often to ask again.
+
+    What spends carries a key of its own, the same at every try: a service that has answered it before gives the same
+    answer again and charges nothing.
+    """
+
+    http: httpx.Client
+    tries: int = 4
+    pause: float = 0.25
+    sleep: Any = field(default=time.sleep, repr=False)
+
+    @classmethod
+    def to(cls, url: str, token: str, timeout: float, transport: httpx.BaseTransport | None) -> "Wire":
+        """Open a connection; a token goes over TLS, or stays on this machine."""
+        try:
+            base = httpx.URL(url)
+        except (httpx.InvalidURL, TypeError):
+            base = httpx.URL("")
+        if base.scheme not in ("http", "https") or not base.host:
+            raise InvalidParameter(
+                f'url must be the address of a service, like "https://learner.example", got {url!r}.'
+            )
+        if base.scheme == "http" and base.host not in _LOOPBACK:
+            raise InvalidParameter(
+                f"a token would go to {base.host} in the clear. Use https://, or a tunnel to this machine."
+            )
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        # Tokens follow no redirection, and no proxy of the environment reads what stays on this machine.
+        http = httpx.Client(
+            base_url=base, headers=headers, timeout=timeout, transport=transport, trust_env=base.scheme == "https"
+        )
+        return cls(http)
+
+    def get(self, *steps: str, **query: Any) -> Any:
+        """Return what a route says."""
+        return self._plain(self._asked("GET", steps, params={k: v for k, v in query.items() if v is not None}))
+
+    def file(self, *steps: str) -> bytes:
+        """Return the bytes that a route gives."""
+        return self._asked("GET", steps).content
+
+    def post(self, *steps: str, body: Mapping[str, Any], key: str | None = None) -> Any:
+        """Send plain values; with a key of its own, or the caller's, so that a retry is one request."""
+        return self._plain(
+            self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": key or unique_name()})
+        )
+
+    def delete(self, *steps: str) -> Any:
+        """End something."""
+        return self._plain(self._asked("DELETE", steps))
+
+    def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> httpx.Response:
+        # A name is one step of a path, whatever letters it has.
+        path = "/v1/" + "/".join(quote(step, safe="") for step in steps)
+        for last in [*[False] * (self.tries - 1), True]:
+            try:
+                response = self.http.request(method, path, **what)
+            except httpx.TransportError as failure:
+                if last:
+                    raise ServiceError(
+                        f"the service at {self.http.base_url.host} does not answer ({type(failure).__name__}), after "
+                        f"{self.tries} tries. If it was charged, the same call with the same key= is answered for "
+                        "nothing."
+                    ) from None
+                self.sleep(self.pause)
+                continue
+            if response.status_code not in _PASSING or last:
+                break
+            self.sleep(_wait(response, self.pause))
+        if response.is_success:
+            return response
+        raise refusal(response)
+
+    @staticmethod
+    def _plain(response: httpx.Response) -> Any:
+        if not response.content:
+            return None
+        try:
+            return response.json()
+        except ValueError:
+            raise ServiceError("what answered is no tacit service: it sent something other than JSON.") from None
+
+
+def refusal(response: httpx.Response) -> TacitError:
+    """Return the exception that a refusal stands for: one of tacit's own, or a ServiceError."""
+    try:
+        told = response.json()["error"]
+        kind, message = str(told["kind"]), str(told["message"])
+    except (ValueError, KeyError, TypeError):
+        kind, message = "ServiceError", f"the service answered {response.status_code} without saying why."
+    return _KNOWN.get(kind, ServiceError)(message)
+
+
+def _wait(response: httpx.Response, usual: float) -> float:
+    try:
+        return min(_LONGEST_WAIT, max(0.0, float(response.headers.get("Retry-After", usual))))
+    except ValueError:
+        return usual

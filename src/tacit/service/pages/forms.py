@@ -1,0 +1,103 @@
+"""What a form sent: bounded, checked to come from a page of this service, as plain texts."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Response
+from fastapi.routing import APIRoute
+from starlette.datastructures import UploadFile
+
+from tacit.errors import InvalidParameter, TacitError
+from tacit.service.pages.rendering import go, page, signing_of
+from tacit.service.refusals import Refusal, body_of, forbidden, status_of
+from tacit.service.tokens import Caller
+
+_MOST_FIELDS = 400
+_LONGEST_FIELD = 2**18
+
+
+class PageRoute(APIRoute):
+    """A route whose refusals are pages: who is not signed in is asked to, others are told what is wrong."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answered = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await answered(request)
+            except TacitError as error:
+                return refused(request, error)
+
+        return answer
+
+
+def refused(request: Request, error: TacitError) -> Response:
+    """Return the page of a refusal."""
+    status = status_of(error)
+    if status == HTTPStatus.UNAUTHORIZED:
+        return go("/")
+    told = body_of(error)["error"]
+    return page(request, "refused", "Not done", status=status, refusal=told)
+
+
+async def form_of(request: Request) -> Mapping[str, Any]:
+    """Return the fields of a form: texts, and the files that were sent with it."""
+    async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD) as form:
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        signing_of(request).check(request.cookies, fields)
+        sent = {
+            name: (value.filename, await value.read())
+            for name, value in form.items()
+            if isinstance(value, UploadFile) and value.filename
+        }
+    return {**fields, **sent}
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who is signed in."""
+    found = signing_of(request).caller(request.cookies)
+    if found is None:
+        raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", "sign in first.")
+    return found
+
+
+def custodian_of(request: Request) -> Caller:
+    """Return who is signed in, if they look after the data sets."""
+    return _of_scope(request, "custodian")
+
+
+def inspector_of(request: Request) -> Caller:
+    """Return who is signed in, if they may look at accounts."""
+    return _of_scope(request, "custodian", "auditor")
+
+
+Fields = Annotated[Mapping[str, Any], Depends(form_of)]
+SignedIn = Annotated[Caller, Depends(caller_of)]
+CustodianHere = Annotated[Caller, Depends(custodian_of)]
+InspectorHere = Annotated[Caller, Depends(inspector_of)]
+
+
+def text_of(fields: Mapping[str, Any], name: str, usual: str = "") -> str:
+    """Return what was written into a field."""
+    value = fields.get(name, usual)
+    return value.strip() if isinstance(value, str) else usual
+
+
+def number_of(fields: Mapping[str, Any], name: str, usual: float | None = None) -> float | None:
+    """Return the number in a field; `usual` where nothing was written."""
+    text = text_of(fields, name)
+    if not text:
+        return usual
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameter(f"{name} must be a number, such as 0.1.") from None
+
+
+def _of_scope(request: Request, *scopes: str) -> Caller:
+    caller = caller_of(request)
+    if caller.scope not in scopes:
+        raise forbidden(caller.scope)
+    return caller

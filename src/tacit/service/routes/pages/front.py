@@ -1,0 +1,55 @@
+"""Coming in: the style, signing in and out, and the data sets there are."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from tacit.reports.drawing import budget_picture
+from tacit.service.access import TheService
+from tacit.service.pages.forms import Fields, PageRoute, text_of
+from tacit.service.pages.rendering import go, page, signed_in, signing_of, style
+from tacit.service.pages.signing import COOKIE
+from tacit.service.refusals import shape
+
+router = APIRouter(route_class=PageRoute)
+
+
+@router.get("/pages/style.css")
+def styled() -> Response:
+    """Return the style."""
+    return style()
+
+
+@router.get("/")
+def front(request: Request, service: TheService) -> Response:
+    """Show the data sets, or ask for a token."""
+    who = signing_of(request).caller(request.cookies)
+    if who is None:
+        return page(request, "sign_in", "Sign in")
+    datasets = [metered(each.summary(who)) for each in service.datasets.seen_by(who)]
+    return page(request, "datasets", "Data sets", datasets=datasets)
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, service: TheService, fields: Fields) -> Response:
+    """Keep a token in the browser, if it counts."""
+    token = text_of(fields, "token")
+    caller = service.tokens.caller(token)
+    if caller is None:
+        told = shape("Unauthorized", "This token is nobody's, has ended or was revoked.")["error"]
+        return page(request, "sign_in", "Sign in", status=401, refusal={**told, "charged": None})
+    return signed_in(go("/"), request, token, caller)
+
+
+@router.post("/sign-out")
+def sign_out(_: Fields) -> Response:
+    """Forget the token in this browser."""
+    response = go("/")
+    response.delete_cookie(COOKIE, path="/")
+    return response
+
+
+def metered(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts with a picture of the budget."""
+    spent, left = (float(facts[name]["epsilon"]) for name in ("spent", "left"))
+    return {**facts, "picture": budget_picture(spent, 0.0, left)}
