@@ -26,7 +26,7 @@ from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.erm.summary import summary_of
 from tacit.errors import InvalidParameter
 from tacit.estimators.effects import Effects, effects_of
-from tacit.estimators.encoded import in_lots
+from tacit.estimators.encoded import in_lots, scored, stand_alone
 from tacit.estimators.odd_terms import warn_of_noise, warn_of_norm
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
@@ -130,7 +130,12 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> Floats:
         """Return the score of every row, for every row of coefficients if there are several."""
         check_is_fitted(self)
-        return in_lots(self, X, lambda rows: validated(self, rows, reset=False) @ self.coef_.T + self.intercept_)
+        alone = stand_alone(X)
+
+        def score(rows: Any) -> Floats:
+            return np.asarray(scored(validated(self, rows, reset=False), self.coef_, alone) + self.intercept_)
+
+        return in_lots(self, X, score)
 
     def intervals(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Return ends between which `coef_` would lie without noise, each coefficient for itself, at this confidence.

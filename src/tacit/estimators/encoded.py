@@ -22,6 +22,7 @@ from tacit.estimators.fitted import fitted_together
 from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
 from tacit.numerics.arrays import Floats
+from tacit.numerics.products import products_alone
 
 Task = Literal["classification", "regression", "none"]
 
@@ -159,6 +160,16 @@ def rows_of(estimator: object, X: Any) -> Any:
             raise InvalidParameter("this model did not learn from Records: give it rows as it was fitted on.")
         return X
     return X if isinstance(X, BoundedRows) else encoder.transform(X)
+
+
+def stand_alone(X: object) -> bool:
+    """Whether a score must not depend on where its row stands, which among persons' rows tells how many others have."""
+    return isinstance(X, Records) and X.unit is not None
+
+
+def scored(rows: Any, coefficients: Floats, alone: bool) -> Floats:
+    """Return rows times coefficients, one model a row of these, each row of it by itself where that is needed."""
+    return products_alone(rows, coefficients) if alone else np.asarray(rows @ coefficients.T)
 
 
 def in_lots(estimator: Any, X: Any, score: Callable[[Any], Any]) -> Floats:

@@ -95,6 +95,15 @@ def refuse_regression(model: Any) -> None:
         )
 
 
+def refuse_predictor(model: Any) -> None:
+    """Refuse a model that keeps what it is asked: how many different rows there were would be seen in it, unpaid."""
+    if getattr(type(model), "keeps_answers", False):
+        raise InvalidParameter(
+            f"{type(model).__name__} keeps every row that it is asked about, so that judging it would tell about them. "
+            "Judge a released model, such as PrivateKernelClassifier. Nothing was charged."
+        )
+
+
 def check_labels(model: Any, y: Any) -> None:
     """Refuse labels whose stored type no class can have: numbers for texts, or texts for numbers."""
     classes = getattr(model, "classes_", None)

@@ -24,6 +24,7 @@ from tacit.evaluation.reading import (
     held_out,
     numbers_of,
     predictions,
+    refuse_predictor,
     scores_of,
     tells_classes,
 )
@@ -89,6 +90,7 @@ def report(
     budget, level = Budget(epsilon, delta), checked_confidence(confidence)
     if not budget.exact_epsilon:
         raise InvalidParameter(f"epsilon must be above 0 to learn anything, got {budget}.")
+    refuse_predictor(model)
     if not tells_classes(model):
         return _of_numbers(model, X, y, budget, ledger, bins, threshold, target_range, level, label, random_state)
     if target_range is not None:

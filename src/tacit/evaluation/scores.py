@@ -16,7 +16,16 @@ from tacit.checks import checked_confidence, positive_number
 from tacit.data.labels import label as name
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
-from tacit.evaluation.reading import HeldOut, asked, check_labels, held_out, predictions, refuse_regression, said
+from tacit.evaluation.reading import (
+    HeldOut,
+    asked,
+    check_labels,
+    held_out,
+    predictions,
+    refuse_predictor,
+    refuse_regression,
+    said,
+)
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
@@ -155,6 +164,7 @@ def confusion_matrix(
 
 def _held(model: Any, X: Any, y: Any, ledger: Ledger | None, random_state: object) -> HeldOut:
     """Return the rows to judge on; refuse, in public, a model or labels that cannot match."""
+    refuse_predictor(model)
     refuse_regression(model)
     check_labels(model, y)
     return held_out(X, y, ledger, random_state, classes=True)

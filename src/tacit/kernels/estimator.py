@@ -16,7 +16,7 @@ from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.effects import Effects, average_effects
-from tacit.estimators.encoded import learn, rows_of
+from tacit.estimators.encoded import learn, rows_of, stand_alone
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.saving import FITTED, Saved
@@ -88,7 +88,7 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
         if self.method in METHODS[:2]:
             mapped = FourierFeatures.of(domain, self.landmarks) if self.method == "fourier" else self._map(domain, X)
-            features = mapped.features(records)
+            features = mapped.features(records, None if weighing.persons is None else weighing.persons.n)
             shares = weighing.shares(len(targets), factors)
             return release_linear(mapped, features, targets, loss, budget, self.perturbation, self.alpha, terms, shares)
         if factors is not None:
@@ -136,7 +136,7 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         rows = rows_of(self, X)
         records = validated(self, rows, reset=False) if self.domain_.vectors else listed(rows)
-        return np.asarray(self.model_.scores(records))
+        return np.asarray(self.model_.scores(records, alone=stand_alone(X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self, cast, final
+from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,6 +77,8 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_, alpha_, release_, n_features_in_ : as for `PrivateLogisticRegression`; `classes_` is None for numbers.
     """
+
+    keeps_answers: ClassVar[bool] = True
 
     kernel: Kernel | None = None
     epsilon: float | None = None
@@ -193,7 +195,8 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
 
     def score(self, Z: Any, y: Any) -> float:
         """Return the accuracy of the classes, or R^2 of the numbers, that the answers say, exactly: the labels y are
-        NOT protected, and nothing is charged for them. Use `tacit.evaluation.report` for a private score.
+        NOT protected, and nothing is charged for them. A private score is one of a released model, such as
+        `PrivateKernelClassifier`: this one keeps every point that it is asked about.
         """
         from sklearn.metrics import accuracy_score, r2_score
 

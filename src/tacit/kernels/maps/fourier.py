@@ -16,6 +16,7 @@ from tacit.kernels.kernel.kernel import Constant, Kernel, Sum, size_of
 from tacit.kernels.kernel.standard import RBF, Laplacian, Linear
 from tacit.kernels.maps.landmarks import public_uniform
 from tacit.numerics.arrays import Floats
+from tacit.numerics.products import pieces
 
 _BLOCK = 1024
 
@@ -59,13 +60,14 @@ class FourierFeatures:
         """The linear kernel on features, clipped to the kernel's radius."""
         return Domain(Linear(), self.domain.radius, self.count)
 
-    def features(self, records: Any) -> NDArray[np.floating[Any]]:
-        """Return the features of records, block by block."""
+    def features(self, records: Any, persons: int | None = None) -> NDArray[np.floating[Any]]:
+        """Return the features of records, block by block; of `persons` each row by itself."""
         total, half = size_of(records), len(self.frequencies)
         found = np.empty((total, self.count))
         for start in range(0, total, _BLOCK):
             part = slice(start, min(start + _BLOCK, total))
-            angles = np.asarray(self.domain.clipped(records[part]) @ self.frequencies.T)
+            each = pieces(self.domain.clipped(records[part]), part.stop - start, persons is not None)
+            angles = np.concatenate([np.asarray(piece @ self.frequencies.T) for piece in each])
             found[part, :half] = np.cos(angles)
             found[part, half : 2 * half] = np.sin(angles)
         found[:, : 2 * half] *= math.sqrt(1 / half)
@@ -85,9 +87,11 @@ class FourierModel:
     features: FourierFeatures
     coefficients: Floats
 
-    def scores(self, records: Any) -> Floats:
-        """Return the scores of every record."""
-        return np.asarray(self.features.features(records) @ self.coefficients.T)
+    def scores(self, records: Any, *, alone: bool = False) -> Floats:
+        """Return the scores of every record, with `alone` each computed by itself."""
+        features = self.features.features(records, size_of(records) if alone else None)
+        parts = pieces(features, len(features), alone)
+        return np.concatenate([part @ self.coefficients.T for part in parts])
 
 
 def _parts(kernel: Kernel) -> tuple[RBF | Laplacian, float]:

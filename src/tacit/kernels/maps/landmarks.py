@@ -22,6 +22,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import size_of
 from tacit.kernels.kernel.standard import Linear
 from tacit.numerics.arrays import Floats
+from tacit.numerics.products import pieces
 from tacit.numerics.threads import threads
 
 _CUTOFF = 1e-10
@@ -38,9 +39,10 @@ class Expansion:
     points: Any
     weights: Floats
 
-    def scores(self, records: Any) -> Floats:
-        """Return the scores of every record."""
-        return np.asarray(self.domain.block(self.domain.clipped(records), self.points) @ self.weights.T)
+    def scores(self, records: Any, *, alone: bool = False) -> Floats:
+        """Return the scores of every record, with `alone` each computed by itself."""
+        parts = pieces(self.domain.clipped(records), size_of(records), alone)
+        return np.concatenate([self.domain.block(part, self.points) @ self.weights.T for part in parts])
 
 
 @final
@@ -74,19 +76,22 @@ class Landmarks:
         """The linear kernel on coordinates, which are clipped to the radius of the features they stand for."""
         return Domain(Linear(), self.domain.radius, self.count)
 
-    def features(self, records: Any) -> NDArray[np.floating[Any]]:
+    def features(self, records: Any, persons: int | None = None) -> NDArray[np.floating[Any]]:
         """Return the coordinates of records, block by block; in single precision where they are very many.
 
-        Each row is a total function of its record: every coordinate is a number within the radius.
+        Each row is a total function of its record: every coordinate is a number within the radius. Of so many `persons`
+        each row is computed by itself: how many rows others have moves no bit of it.
         """
         total = size_of(records)
-        many = total * self.count > _MANY_NUMBERS and 1e-30 < self.domain.radius < 1e30
+        many = (persons or total) * self.count > _MANY_NUMBERS and 1e-30 < self.domain.radius < 1e30
         kind = np.float32 if many else np.float64
         found = np.empty((total, self.count), dtype=kind)
 
         def work(bounds: tuple[int, int]) -> None:
             part = _sealed(self.domain.clipped(records[slice(*bounds)]))
-            coordinates = np.nan_to_num(self.domain.block(part, self.points) @ self.map, nan=0.0)
+            each = pieces(part, bounds[1] - bounds[0], persons is not None)
+            coordinates = np.concatenate([self.domain.block(piece, self.points) @ self.map for piece in each])
+            coordinates = np.nan_to_num(coordinates, nan=0.0)
             found[slice(*bounds)] = np.clip(coordinates, -self.domain.radius, self.domain.radius)
 
         blocks = [(start, min(start + _BLOCK, total)) for start in range(0, total, _BLOCK)]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.checks import whole_number
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import encoded, rows_of
+from tacit.estimators.encoded import encoded, rows_of, scored, stand_alone
 from tacit.estimators.parameters import INTERCEPT, known_norm
 from tacit.estimators.saving import Numbers, Saved, Whole
 from tacit.estimators.tables import validated
@@ -79,7 +79,8 @@ class SQPerceptron(SQClassifier):
     def decision_function(self, X: Any) -> Floats:
         """Return the score of every row; it is positive on the side of the second class."""
         check_is_fitted(self)
-        return np.asarray(validated(self, rows_of(self, X), reset=False) @ self.coef_[0] + self.intercept_[0])
+        rows = validated(self, rows_of(self, X), reset=False)
+        return np.asarray(scored(rows, self.coef_[0], stand_alone(X)) + self.intercept_[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the side that each row is on."""

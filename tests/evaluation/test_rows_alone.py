@@ -1,0 +1,140 @@
+"""A row's score among persons' rows depends on that row alone, to the last bit; a model that keeps rows is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import (
+    Budget,
+    InteractiveKernelPredictor,
+    Ledger,
+    PrivateKernelClassifier,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    Records,
+    Schema,
+    evaluation,
+)
+from tacit.data import Flag, Key, Number
+from tacit.errors import InvalidParameter
+from tacit.kernels import RBF, Laplacian
+from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.maps import landmarks
+from tacit.kernels.maps.fourier import FourierFeatures
+from tacit.kernels.maps.landmarks import Landmarks
+from tacit.numerics.products import products_alone
+from tacit.queries import SQPerceptron
+
+WIDTH = 24
+NAMES = [f"x{place}" for place in range(WIDTH)]
+FLAGS = Schema({"id": Key(), **{name: Number(-1, 1) for name in NAMES}, "y": Flag()}, target="y")
+NUMBERS = Schema({"id": Key(), **{name: Number(-1, 1) for name in NAMES}, "y": Number(0, 1)}, target="y")
+GENERATOR = np.random.default_rng(3)
+ROW = GENERATOR.uniform(-1, 1, WIDTH)
+OTHERS = GENERATOR.uniform(-1, 1, (61, WIDTH))
+
+
+def _records(schema: Schema, first: int) -> Records:
+    """Return one person with some rows, and others with one row each, which are always the same."""
+    rows = np.vstack([np.tile(ROW, (first, 1)), OTHERS])
+    ids = [0] * first + list(range(1, len(OTHERS) + 1))
+    cells = {"id": ids, **dict(zip(NAMES, rows.T, strict=True)), "y": np.resize([0, 1], len(rows))}
+    return Records(cells, schema, unit="id")
+
+
+def _train(schema: Schema) -> Records:
+    rows = GENERATOR.uniform(-1, 1, (200, WIDTH))
+    cells = {"id": range(200), **dict(zip(NAMES, rows.T, strict=True)), "y": (rows[:, 0] > 0).astype(int)}
+    return Records(cells, schema)
+
+
+MODELS: list[tuple[Any, Schema, str]] = [
+    (PrivateLogisticRegression(1.0, random_state=0), FLAGS, "decision_function"),
+    (PrivateLogisticRegression(1.0, random_state=0), FLAGS, "predict_proba"),
+    (PrivateLinearRegression(1.0, random_state=0), NUMBERS, "predict"),
+    (SQPerceptron(1.0, random_state=0), FLAGS, "decision_function"),
+    (PrivateKernelClassifier(RBF(1.0), 1.0, random_state=0, landmarks=20), FLAGS, "decision_function"),
+    (
+        PrivateKernelClassifier(RBF(1.0), 1.0, random_state=0, method="fourier", landmarks=20),
+        FLAGS,
+        "decision_function",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "schema", "method"), MODELS, ids=lambda each: getattr(each, "__class__", each).__name__
+)
+def test_a_person_moves_no_bit_of_the_scores_of_others(model: Any, schema: Schema, method: str) -> None:
+    """However many rows a person has, others have the same scores: a threshold on one would count all of them."""
+    model = model.fit(_train(schema))
+    asked = (getattr(model, method)(_records(schema, first)) for first in range(1, 10))
+    found = {np.asarray(scores)[-len(OTHERS) :].tobytes() for scores in asked}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("gamma", [1.0, 1e15])
+def test_features_of_persons_rows_stand_alone(gamma: float) -> None:
+    """A kernel that tells the last bits of a row apart has the same features for equal rows, wherever they stand."""
+    domain = Domain(RBF(gamma), 1.0, WIDTH)
+    row = 0.999 * ROW / np.linalg.norm(ROW)
+    points = np.vstack([row + 1e-9 * GENERATOR.normal(size=WIDTH), 0.2 * GENERATOR.normal(size=(30, WIDTH))])
+    for mapped in (Landmarks.at(domain, points), FourierFeatures.of(domain, 40)):
+        found = [mapped.features(np.tile(row, (count, 1)), 3) for count in (1, 2, 3, 7, 1025, 1030, 2047)]
+        assert len(np.unique(np.vstack(found), axis=0)) == 1
+        if gamma == 1.0:
+            assert np.allclose(mapped.features(np.tile(row, (7, 1))), found[3], rtol=0, atol=1e-6)
+
+
+def test_precision_follows_the_number_of_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single precision, which moves all features, is chosen by how many persons there are, not by their rows."""
+    monkeypatch.setattr(landmarks, "_MANY_NUMBERS", 100)
+    mapped = Landmarks.at(Domain(Laplacian(1.0), 1.0, 2), GENERATOR.uniform(-0.5, 0.5, (5, 2)))
+    rows = GENERATOR.uniform(-0.5, 0.5, (50, 2))
+    assert mapped.features(rows).dtype == np.float32
+    assert mapped.features(rows, 10).dtype == np.float64
+    assert mapped.features(rows[:10], 30).dtype == np.float32
+
+
+@pytest.mark.parametrize("method", ["landmarks", "fourier"])
+def test_a_kernel_fit_of_persons_computes_rows_by_themselves(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With groups the fit asks for features of persons."""
+    asked: list[int | None] = []
+    for kind in (Landmarks, FourierFeatures):
+        own = kind.features
+
+        def seen(self: Any, records: Any, persons: int | None = None, own: Any = own) -> Any:
+            asked.append(persons)
+            return own(self, records, persons)
+
+        monkeypatch.setattr(kind, "features", seen)
+    rows = GENERATOR.uniform(-0.5, 0.5, (40, 3))
+    model = PrivateKernelClassifier(RBF(1.0), 1.0, data_norm=1.0, classes=[0, 1], method=method, landmarks=10)
+    model.fit(rows, np.resize([0, 1], 40), groups=np.arange(40) // 2)
+    model.fit(rows, np.resize([0, 1], 40))
+    assert asked == [20, None]
+
+
+def test_products_of_rows_alone_are_the_products() -> None:
+    """Row by row the sums are those of the library of linear algebra, up to rounding."""
+    rows, models = GENERATOR.normal(size=(5000, 30)), GENERATOR.normal(size=(3, 30))
+    assert np.allclose(products_alone(rows, models), rows @ models.T, rtol=0, atol=1e-12)
+    assert np.array_equal(products_alone(rows, models[0]), products_alone(rows, models)[:, 0])
+
+
+@pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
+@pytest.mark.parametrize("score", [evaluation.report, evaluation.accuracy, evaluation.confusion_matrix])
+def test_a_predictor_that_keeps_what_it_is_asked_is_refused(method: Any, score: Any, tmp_path: Path) -> None:
+    """`points_left_` would tell how many different rows were judged, and PINP's corrections move all later answers."""
+    rows, labels = GENERATOR.uniform(-0.5, 0.5, (30, 2)), np.resize([0, 1], 30)
+    model = InteractiveKernelPredictor(RBF(1.0), 2.0, 1e-6, data_norm=1.0, classes=[0, 1], method=method).fit(
+        rows, labels
+    )
+    left = model.points_left_
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/x.db", name="x", budget=Budget(1.0))
+    with pytest.raises(InvalidParameter, match="keeps every row"):
+        score(model, rows, labels, epsilon=1.0, ledger=ledger)
+    assert model.points_left_ == left
+    assert not ledger.entries()
