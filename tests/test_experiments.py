@@ -77,34 +77,12 @@ def test_a_few_draws_agree_with_the_committed_table(scripts: Any, data: str, met
 
 
 def test_the_committed_table_supports_the_page(scripts: Any) -> None:
-    """At epsilon 0.1 every private error is below half of the published one; at 0.02 it is within 0.03 of it."""
+    """The epsilons at which the printed errors would be measured lie within the sweep, about a fifth of 0.1."""
     table = committed(scripts[0], 1)
     for data in ("separable", "noisy"):
         for method in ("sensitivity", "new"):
-            described = one(table, data=data, scenario="as described", method=method)
-            fifth = one(table, data=data, scenario="epsilon 0.02", method=method)
-            published = float(described["published_error"])
-            assert float(described["error"]) < published / 2
-            assert abs(float(fifth["error"]) - published) < 0.03
-            assert (
-                0.016 < float(one(table, data=data, scenario="published (implied)", method=method)["epsilon"]) < 0.0225
-            )
-
-
-def test_committed_curves_put_the_new_method_ahead(scripts: Any) -> None:
-    """From epsilon 0.02 and from 2,000 records on, the new method has the lower error at every point."""
-    shared = scripts[0]
-    table = committed(shared, 2)
-    errors = {
-        (row["data"], row["curve"], row["method"], row["epsilon"], row["training_rows"]): float(row["error"])
-        for row in table
-    }
-    compared = 0
-    for (data, curve, method, epsilon, count), error in errors.items():
-        if method == "new" and float(epsilon) >= 0.02 and int(count) >= 2000:
-            assert error < errors[data, curve, "sensitivity", epsilon, count]
-            compared += 1
-    assert compared == 2 * (13 + 11)
+            implied = one(table, data=data, scenario="published (implied)", method=method)
+            assert 0.016 < float(implied["epsilon"]) < 0.0225
 
 
 def test_the_scripts_write_their_files(scripts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,20 +53,6 @@ def test_the_committed_curve_of_figure_2a_is_above_the_paper_and_the_prototype(s
     assert list(means.values()) == sorted(means.values())
 
 
-def test_the_committed_figure_2b_shows_the_papers_claim(shared: ModuleType) -> None:
-    """Pure noise in the objective fails in 62,061 dimensions at every epsilon, and landmarks do not mind them."""
-    table = shared.read_table(FOLDER / "results" / "icml2013_figure2b.csv")
-    for epsilon in ("0.3", "1", "3"):
-        pure = _mean(table, "accuracy", panel="epsilon", method="objective, pure", epsilon=epsilon)
-        semi = _mean(table, "accuracy", panel="epsilon", method="landmarks", epsilon=epsilon)
-        assert pure < 0.6 < semi
-    few = _mean(table, "accuracy", panel="columns", method="objective, pure", columns=100)
-    many = _mean(table, "accuracy", panel="columns", method="objective, pure", columns=62061)
-    assert many < few
-    wide = _mean(table, "accuracy", panel="columns", method="landmarks", columns=62061)
-    assert wide > _mean(table, "accuracy", panel="columns", method="landmarks", columns=100)
-
-
 def test_the_committed_conversation_of_5000_answers_has_the_noise_it_should(shared: ModuleType) -> None:
     """At every length the squares of whitened noise are chi-square; 10 % less noise would not be (below 1e-9)."""
     table = shared.read_table(shared.RESULTS / "icml2013_interactive.csv")
