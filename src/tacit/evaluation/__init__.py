@@ -15,9 +15,9 @@ models behind a `PublicEncoder` answer for every row; one that raises on a missi
 Its warnings are silenced and its errors withheld, because both may tell, or quote, a record.
 """
 
-from tacit.evaluation.figure import Figure
+from tacit.evaluation.figure import Figure, Report
 from tacit.evaluation.regression import RegressionReport
-from tacit.evaluation.reporting import Report, report
+from tacit.evaluation.reporting import report
 from tacit.evaluation.scores import ConfusionMatrix, Score, accuracy, confusion_matrix, log_loss
 from tacit.evaluation.several import ClassesReport
 from tacit.evaluation.splits import split_by_index

@@ -1,7 +1,13 @@
-"""A figure with error bars that tell noise from sampling."""
+"""Figures with error bars that tell noise from sampling, and what all reports of them have in common."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
+
+from tacit.errors import InvalidParameter
+from tacit.notebook import card
+from tacit.releases import Release
 
 Range = tuple[float, float]
 
@@ -28,8 +34,53 @@ class Figure:
         return format(self.value, form) if form else str(self)
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} (noise {_shown(self.noise)}, with sampling {_shown(self.interval)})"
+        return f"{self.value:.4f} (noise {in_words(self.noise)}, with sampling {in_words(self.interval)})"
 
 
-def _shown(bounds: Range) -> str:
+class Report(ABC):
+    """Figures by name, each an attribute, computed from one release."""
+
+    release: Release[Any]
+    confidence: float
+
+    @property
+    @abstractmethod
+    def _names(self) -> Sequence[str]:
+        """The names of the figures."""
+
+    @property
+    @abstractmethod
+    def _title(self) -> str:
+        """What the report is about, in one line."""
+
+    def figures(self) -> dict[str, Figure]:
+        """Return all figures by name, as scikit-learn's metrics are called."""
+        return {name: getattr(self, name) for name in self._names}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self._title}  ({self.release.guarantee})",
+            f"{'':22}{'':>10}{'noise':>22}{'noise and sampling':>24}",
+        ]
+        for name, figure in self.figures().items():
+            lines.append(f"{name:22}{figure.value:10.4f}{in_words(figure.noise):>22}{in_words(figure.interval):>24}")
+        return "\n".join([*lines, f"Ranges hold with {self.confidence:.0%} confidence each."])
+
+    def _repr_html_(self) -> str:
+        columns = ("", "value", "noise", "noise and sampling")
+        rows = [
+            (name, f"{each.value:.4f}", in_words(each.noise), in_words(each.interval))
+            for name, each in self.figures().items()
+        ]
+        return card(self._title, {"guarantee": self.release.guarantee}, columns, rows)
+
+
+def require_probabilities(what: str, has_probabilities: bool) -> None:
+    """Refuse a score of probabilities for a model that has none."""
+    if not has_probabilities:
+        raise InvalidParameter(f"{what} needs probabilities, and this model has scores only.")
+
+
+def in_words(bounds: Range) -> str:
+    """Say where a range begins and ends."""
     return f"{bounds[0]:.4f} to {bounds[1]:.4f}"

@@ -12,9 +12,8 @@ from scipy.special import ndtri
 
 from tacit.checks import checked_confidence, finite_number
 from tacit.errors import InvalidParameter
-from tacit.evaluation.figure import Figure, Range
+from tacit.evaluation.figure import Figure, Range, Report
 from tacit.evaluation.table import BLUR, Measure, Table
-from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
@@ -24,7 +23,7 @@ _SOME = (0.0, math.inf)
 
 @final
 @dataclass(frozen=True, eq=False)
-class RegressionReport:
+class RegressionReport(Report):
     """Everything about a model's errors (target minus prediction), computed from one released table.
 
     Guarantee: that of `release`; every attribute is post-processing and costs nothing more.
@@ -37,6 +36,8 @@ class RegressionReport:
     targets: Table
     target_range: tuple[float, float]
     confidence: float
+
+    _names = ("r2", "rmse", "mae", "median_absolute_error", "mean_error")
 
     @cached_property
     def mae(self) -> Figure:
@@ -98,22 +99,11 @@ class RegressionReport:
         width = max(self.rmse.value, 1e-9 * self._unit)
         return {level: self.coverage(-z * width, z * width) for level, z in reach.items()}
 
-    def figures(self) -> dict[str, Figure]:
-        """Return all figures by name, as scikit-learn's metrics are called."""
-        names = ("r2", "rmse", "mae", "median_absolute_error", "mean_error")
-        return {name: getattr(self, name) for name in names}
-
     def save(self, path: str | Path) -> None:
         """Draw the distribution of errors and the calibration of intervals into one picture."""
         from tacit.evaluation.pictures import draw_regression
 
         draw_regression(self, path)
-
-    def __str__(self) -> str:
-        return text_of(self._title, self.figures(), self.release)
-
-    def _repr_html_(self) -> str:
-        return html_of(self._title, self.figures(), self.release)
 
     @property
     def _title(self) -> str:

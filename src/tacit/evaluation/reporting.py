@@ -15,6 +15,7 @@ from tacit.checks import checked_confidence, checked_share, finite_number, is_wh
 from tacit.errors import InvalidParameter
 from tacit.estimators.parameters import known_range
 from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
+from tacit.evaluation.figure import Report
 from tacit.evaluation.reading import (
     SURE,
     HeldOut,
@@ -40,7 +41,6 @@ _CLEAR, _LOOK = 4.0, 1 / 8
 _USUAL, _NEAR = 3.0, 0.75
 """Where edges are if they cannot be chosen: log-odds or scores, and errors in parts of half the target's range."""
 
-Report = TwoClassReport | ClassesReport | RegressionReport
 Bins = Literal["auto"] | int | Sequence[float]
 
 _LEAST = 1e-100

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
-from tacit.evaluation.figure import Figure
+from tacit.evaluation.figure import Figure, Report, require_probabilities
 from tacit.evaluation.sketch import Sketched
 from tacit.evaluation.table import Measure, Table, doubted, figure_of
 from tacit.evaluation.two import TwoClassReport
-from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
@@ -26,7 +25,7 @@ _SHARE = (0.0, 1.0)
 
 @final
 @dataclass(frozen=True, eq=False)
-class ClassesReport:
+class ClassesReport(Report):
     """Everything about a model of several classes, computed from one released table.
 
     Guarantee: that of `release`; every attribute is post-processing and costs nothing more.
@@ -78,13 +77,13 @@ class ClassesReport:
     @cached_property
     def log_loss(self) -> Figure:
         """The mean of -log(probability of the true class)."""
-        self._require_probabilities()
+        require_probabilities("log-loss", self.has_probabilities)
         return self._total(lambda table: (measures.log_losses(table.places)[0], 0 * table.places), (0.0, math.inf))
 
     @cached_property
     def brier_score(self) -> Figure:
         """The mean sum over classes of squared errors of the probability."""
-        self._require_probabilities()
+        require_probabilities("Brier score", self.has_probabilities)
         return self._total(lambda table: measures.brier_losses(table.places), (0.0, 2.0))
 
     @cached_property
@@ -107,23 +106,16 @@ class ClassesReport:
         sampled = float(np.sum(right * (1 - right) / held)) / len(marks) ** 2
         return figure_of(float(np.mean(right)), noise, sampled, self.confidence, _SHARE)
 
-    def figures(self) -> dict[str, Figure]:
-        """Return all figures by name, as scikit-learn's metrics are called."""
-        names = ["accuracy", "balanced_accuracy", "auc", "average_precision"]
-        names += ["log_loss", "brier_score"] if self.has_probabilities else []
-        return {name: getattr(self, name) for name in names}
+    @property
+    def _names(self) -> list[str]:
+        losses = ["log_loss", "brier_score"] if self.has_probabilities else []
+        return ["accuracy", "balanced_accuracy", "auc", "average_precision", *losses]
 
     def save(self, path: str | Path) -> None:
         """Draw the ROC curves of the classes and their areas into one picture."""
         from tacit.evaluation.pictures import draw_several
 
         draw_several(self, path)
-
-    def __str__(self) -> str:
-        return text_of(self._title, self.figures(), self.release)
-
-    def _repr_html_(self) -> str:
-        return html_of(self._title, self.figures(), self.release)
 
     @property
     def _title(self) -> str:
@@ -139,10 +131,6 @@ class ClassesReport:
     @property
     def _noise(self) -> float:
         return self.release.value.right_noise
-
-    def _require_probabilities(self) -> None:
-        if not self.has_probabilities:
-            raise InvalidParameter("this score needs probabilities, and this model has scores only.")
 
     def _mean(self, measure: Callable[[Table], Measure], most: float) -> Figure:
         """Return the mean over classes; noise is independent between them, sampling need not be.

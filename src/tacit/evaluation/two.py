@@ -13,13 +13,11 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
 from tacit.checks import checked_share, finite_number, positive_number
-from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
-from tacit.evaluation.figure import Figure, Range
+from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.knots import Knots
 from tacit.evaluation.reading import SURE
 from tacit.evaluation.table import BLUR, Measure, Table, doubted, figure_of
-from tacit.evaluation.words import html_of, text_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
@@ -70,7 +68,7 @@ class Calibration:
 
 @final
 @dataclass(frozen=True, eq=False)
-class TwoClassReport:
+class TwoClassReport(Report):
     """Everything about a model of two classes, computed from one released table; the second class is the positive one.
 
     Guarantee: that of `release`; every attribute is post-processing and costs nothing more.
@@ -102,13 +100,13 @@ class TwoClassReport:
     @cached_property
     def log_loss(self) -> Figure:
         """The mean of -log(probability of the true class)."""
-        self._require_probabilities("log-loss")
+        require_probabilities("log-loss", self.has_probabilities)
         return self._figure(measures.mean_of(*measures.log_losses(self.table.places), self.table.floor), _LOSS)
 
     @cached_property
     def brier_score(self) -> Figure:
         """The mean squared error of the probability."""
-        self._require_probabilities("Brier score")
+        require_probabilities("Brier score", self.has_probabilities)
         return self._figure(measures.mean_of(*measures.brier_losses(self.table.places), self.table.floor))
 
     @cached_property
@@ -179,7 +177,7 @@ class TwoClassReport:
     @cached_property
     def calibration(self) -> Calibration:
         """How often what is given some probability is positive."""
-        self._require_probabilities("calibration")
+        require_probabilities("calibration", self.has_probabilities)
         expected, _, held = self._gathered(self._shown)
         observed = self.table.figures(self._observed, self.confidence, _SHARE)
         predicted = expected / np.maximum(held, 1e-9)
@@ -188,7 +186,7 @@ class TwoClassReport:
     @cached_property
     def calibration_error(self) -> Figure:
         """The root mean squared difference of probability and frequency in groups, without noise's share."""
-        self._require_probabilities("calibration")
+        require_probabilities("calibration", self.has_probabilities)
         held = np.maximum(self._gathered(self._shown)[2], self.table.floor)
         value, _, sampled = self.table.spread(self._excess)
         drawn = self._excess(self.table.redrawn_masses) - value
@@ -209,12 +207,12 @@ class TwoClassReport:
             self.confidence,
         )
 
-    def figures(self) -> dict[str, Figure]:
-        """Return all figures by name, as scikit-learn's metrics are called."""
+    @property
+    def _names(self) -> list[str]:
         names = ["auc", "average_precision", "accuracy", "balanced_accuracy", "precision", "recall", "f1"]
         if self.has_probabilities:
             names[2:2] = ["log_loss", "brier_score", "calibration_error"]
-        return {name: getattr(self, name) for name in names}
+        return names
 
     def save(self, path: str | Path) -> None:
         """Draw ROC, precision-recall, calibration and the distribution of scores into one picture."""
@@ -222,22 +220,12 @@ class TwoClassReport:
 
         draw_two(self, path)
 
-    def __str__(self) -> str:
-        return text_of(self._title, self.figures(), self.release)
-
-    def _repr_html_(self) -> str:
-        return html_of(self._title, self.figures(), self.release)
-
     @property
     def _title(self) -> str:
         return f"{self.classes[1]} against {self.classes[0]}, {self.table.size:,} held out"
 
     def _figure(self, measure: Measure, limits: Range = _SHARE, blur: float = BLUR) -> Figure:
         return self.table.figures(measure, self.confidence, limits, blur)[0]
-
-    def _require_probabilities(self, what: str) -> None:
-        if not self.has_probabilities:
-            raise InvalidParameter(f"{what} needs probabilities, and this model has scores only.")
 
     def _place(self, threshold: float) -> float:
         """Return where a threshold is among the scores that were counted."""

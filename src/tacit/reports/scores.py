@@ -3,6 +3,7 @@
 from markupsafe import Markup
 
 from tacit.evaluation import ClassesReport, RegressionReport, Report, TwoClassReport
+from tacit.evaluation.figure import in_words
 from tacit.reports.drawing import square_picture
 from tacit.reports.page import Scored
 
@@ -13,8 +14,8 @@ def scored(report: Report) -> list[Scored]:
     """Return every figure with where noise, and noise and sampling together, leave it."""
     found = []
     for name, figure in report.figures().items():
-        noise, both = (f"{low:.4f} to {high:.4f}" for low, high in (figure.noise, figure.interval))
-        interval = f"noise {noise}; with sampling {both} ({figure.confidence:.0%} each)"
+        ranges = f"noise {in_words(figure.noise)}; with sampling {in_words(figure.interval)}"
+        interval = f"{ranges} ({figure.confidence:.0%} each)"
         found.append(Scored(name.replace("_", " "), f"{figure.value:.4f}", interval))
     return found
 
