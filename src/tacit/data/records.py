@@ -170,6 +170,11 @@ class Records:
         target = str(self.schema.target)
         return np.concatenate([block[target] for block in self.blocks((target,))])
 
+    def labels(self) -> AnyArray:
+        """Return the target of every record: the name of its class, None where it has none, or a number."""
+        found, classes = self.targets(), self._schema.classes
+        return np.array([*classes, None], dtype=object)[found] if classes else found
+
     def weights(self) -> Floats | None:
         """Return for each row 1/k, rounded down, if its person has k rows; None where each record is by itself."""
         found = self.persons()

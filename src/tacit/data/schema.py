@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from tacit.data import toml
-from tacit.data.columns import Column, Uncoded
+from tacit.data.columns import Column, Number, Uncoded
 from tacit.data.frames import read_columns
 from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
@@ -121,10 +121,20 @@ class Schema:
         return tuple(name for name in self.inputs if not isinstance(columns[name], Uncoded))
 
     @property
+    def target_column(self) -> Column | None:
+        """What is declared about the target."""
+        return None if self.target is None else self._columns[self.target]
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The declared classes of the target; none when it is a Number or not declared."""
-        column = None if self.target is None else self.columns[self.target]
-        return column.classes if isinstance(column, Levelled) else ()
+        return self.target_column.classes if isinstance(self.target_column, Levelled) else ()
+
+    @property
+    def target_range(self) -> tuple[float, float] | None:
+        """The declared bounds of the target; None when it is no Number."""
+        column = self.target_column
+        return (column.low, column.high) if isinstance(column, Number) else None
 
     def labels(self, table: object) -> AnyArray:
         """Return the target of every record: the name of its class, or a number clamped to its bounds.

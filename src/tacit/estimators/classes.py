@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.labels import checked_classes, column, label, places
-from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedLabels
 from tacit.errors import InvalidParameter
@@ -19,10 +18,9 @@ _MANY = 20
 
 def check_told(classes: object, X: object) -> None:
     """Refuse classes told beside `Records` that leave out a level of the target: whether one has it is theirs alone."""
-    if classes is None or not isinstance(X, Records) or X.schema.target is None:
+    if classes is None or not isinstance(X, Records) or not X.schema.classes:
         return
-    target = X.schema.columns[X.schema.target]
-    if isinstance(target, Levelled) and np.any(places(list(target.classes), checked_classes(classes)) < 0):
+    if np.any(places(list(X.schema.classes), checked_classes(classes)) < 0):
         raise InvalidParameter(
             "classes must hold every level that the schema declares for the target, as texts. Leave classes out: "
             "records bring theirs; or declare a schema with fewer levels, and the rest counts as unknown."

@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from tacit.data.bounded import BoundedRows
-from tacit.data.columns import Number
+from tacit.data.columns import Column, Number
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
 from tacit.data.persons import Persons, SpreadPersons
@@ -58,18 +58,7 @@ def encoded(
     Spark table stay on its executors.
     """
     schema = records.schema
-    column = None if schema.target is None else schema.columns[schema.target]
-    if task != "none" and column is None:
-        raise InvalidParameter(
-            "the schema declares no target. Name the column to predict: Schema(columns, target=...)."
-        )
-    if task == "classification" and not isinstance(column, Levelled):
-        raise InvalidParameter(
-            f"a classifier needs a target with declared levels (Category, Ordinal or Flag), got {schema.target!r}, a "
-            f"{type(column).__name__}."
-        )
-    if task == "regression" and not isinstance(column, Number):
-        raise InvalidParameter(f"a regression needs a Number as its target, got {schema.target!r}.")
+    column = schema.target_column if task == "none" else target_of(schema, task)
     encoder = encoder_for(schema, task, curves, interactions)
     if streams and column is not None and (found := elsewhere(records, encoder, column)) is not None:
         return Encoded(*found[:2], getattr(column, "classes", ()), encoder, found[2])
@@ -134,12 +123,11 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
         raise InvalidParameter("rows of a database have no fixed place that weights could stand beside.")
     coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
     found = encoded(X, task, *coding, streams=getattr(estimator, "_streams", False))
-    column = X.schema.columns[str(X.schema.target)]
     told = {
         "ledger": X.account(estimator.ledger),
         "random_state": X.coins(estimator.random_state),
         "classes": found.classes,
-        "target_range": (column.low, column.high) if isinstance(column, Number) else None,
+        "target_range": X.schema.target_range,
     }
     own = {name: getattr(estimator, name) for name in told if hasattr(estimator, name)}
     for name, value in own.items():
@@ -149,6 +137,21 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder
+
+
+def target_of(schema: Schema, task: Literal["classification", "regression"]) -> Column:
+    """Return what is declared about the target; refuse one that a model of this kind cannot learn."""
+    column = schema.target_column
+    if column is None:
+        raise InvalidParameter(
+            "the schema declares no target. Name the column to predict: Schema(columns, target=...)."
+        )
+    if not isinstance(column, Levelled if task == "classification" else Number):
+        wanted = "levels (Category, Ordinal or Flag)" if task == "classification" else "bounds (Number)"
+        raise InvalidParameter(
+            f"a {task} needs a target with declared {wanted}, got {schema.target!r}, a {type(column).__name__}."
+        )
+    return column
 
 
 def rows_of(estimator: object, X: Any) -> Any:

@@ -16,13 +16,11 @@ from sklearn.base import is_regressor
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import Unit
-from tacit.data.columns import Number
 from tacit.data.labels import column, places
-from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.values import numbers, objects
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import refuse_targets
+from tacit.estimators.encoded import refuse_targets, target_of
 from tacit.evaluation.bins import LARGEST
 from tacit.mechanisms.reading import listed
 from tacit.numerics.arrays import Floats
@@ -66,20 +64,9 @@ def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: o
             raise InvalidParameter("there are no rows to judge on, got an empty part.")
         return HeldOut(X, cells, len(cells), None, "record", ledger, random_state, None)
     refuse_targets(y)
-    target = X.schema.target
-    declared = None if target is None else X.schema.columns[target]
-    if classes and not isinstance(declared, Levelled):
-        raise InvalidParameter(
-            "the model tells classes: the schema must declare a target with levels (Category, Ordinal or Flag)."
-        )
-    if not classes and not isinstance(declared, Number):
-        raise InvalidParameter("the model predicts a number: the schema must declare a target that is a Number.")
-    held = X.held()
-    found = held.targets()
-    if isinstance(declared, Levelled):
-        found = np.array([*declared.classes, None], dtype=object)[found]
-    bounds = (declared.low, declared.high) if isinstance(declared, Number) else None
-    return HeldOut(held, found, X.n, held.weights(), X.whom, X.account(ledger), X.coins(random_state), bounds)
+    target_of(X.schema, "classification" if classes else "regression")
+    held, payer, coins = X.held(), X.account(ledger), X.coins(random_state)
+    return HeldOut(held, held.labels(), X.n, held.weights(), X.whom, payer, coins, X.schema.target_range)
 
 
 def tells_classes(model: Any) -> bool:

@@ -16,11 +16,10 @@ from sklearn.base import is_classifier, is_regressor
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import Unit
-from tacit.data.columns import Number
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
-from tacit.estimators.encoded import refuse_targets
+from tacit.estimators.encoded import refuse_targets, target_of
 from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
 from tacit.noise import public_stream
@@ -73,12 +72,10 @@ class Data:
                 "rows of a database have no fixed place, so that no part of them is fixed in advance. Declare the "
                 "persons or ids that rows belong to: Records(..., unit=...), or read the table into memory."
             )
-        column = None if records.schema.target is None else records.schema.columns[records.schema.target]
-        limits = (column.low, column.high) if isinstance(column, Number) else None
-        classes = np.array(records.schema.classes) if records.schema.classes else None
-        if (classes is None) == is_classifier(estimator) or (limits is None) == is_regressor(estimator):
-            raise InvalidParameter("the schema's target must be one that the estimator can learn: levels or a Number.")
-        return cls(records.held(), None, records.n, classes, limits, "the schema")
+        schema = records.schema
+        target_of(schema, "classification" if is_classifier(estimator) else "regression")
+        classes = np.array(schema.classes) if schema.classes else None
+        return cls(records.held(), None, records.n, classes, schema.target_range, "the schema")
 
     @property
     def unit(self) -> Unit:
@@ -103,10 +100,7 @@ class Data:
 
     def targets(self) -> NDArray[Any]:
         """Return the target of every row: a class, None for one that is not declared, or a number."""
-        if not isinstance(self.X, Records):
-            return np.asarray(self.y)
-        cleaned = self.X.targets()
-        return cleaned if self.classes is None else np.array([*self.classes, None], dtype=object)[cleaned]
+        return self.X.labels() if isinstance(self.X, Records) else np.asarray(self.y)
 
     def weights(self) -> Floats:
         """Return how much each row counts, at most 1 together for what one slot holds."""

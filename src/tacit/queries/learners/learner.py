@@ -25,7 +25,7 @@ from tacit.data.records import Records
 from tacit.data.sources.table import Block
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
-from tacit.estimators.encoded import encoded, refuse_targets
+from tacit.estimators.encoded import encoded, refuse_targets, target_of
 from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.odd_terms import warn_of_terms
@@ -243,13 +243,8 @@ class SQClassifier(ExactAccuracy, SQLearner):
 
     def _fit_records(self, records: Records) -> None:
         """Learn from records column by column; `columns_` keeps how they declare these."""
-        engine = engine_for(records)
-        if engine.label is None or not isinstance(engine.columns[engine.label], Levelled):
-            raise InvalidParameter(
-                "a classifier needs a target with declared levels (Category, Ordinal or Flag), got "
-                f"{'none' if engine.label is None else repr(engine.label)}."
-            )
-        self._from_columns(self._source(engine, records.account(self.ledger)))
+        target_of(records.schema, "classification")
+        self._from_columns(self._source(engine_for(records), records.account(self.ledger)))
 
     def _rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return X as the matrix to ask about, and the cells of y."""
