@@ -4,31 +4,22 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.audit import EXAMPLE as AUDIT
-from tacit.cli.audit import audit
-from tacit.cli.demo import EXAMPLE as DEMO
-from tacit.cli.demo import demo
-from tacit.cli.evaluate import EXAMPLE as EVALUATE
-from tacit.cli.evaluate import evaluate
-from tacit.cli.explain import EXAMPLE as EXPLAIN
-from tacit.cli.explain import explain
+from tacit.cli import (
+    audit,
+    demo,
+    evaluate,
+    explain,
+    inspect,
+    ledger,
+    predict,
+    query,
+    reproduce,
+    schema,
+    serve,
+    train,
+    tune,
+)
 from tacit.cli.group import TacitGroup
-from tacit.cli.inspect import EXAMPLE as INSPECT
-from tacit.cli.inspect import inspect
-from tacit.cli.ledger import app as ledger
-from tacit.cli.predict import EXAMPLE as PREDICT
-from tacit.cli.predict import predict
-from tacit.cli.query import EXAMPLE as QUERY
-from tacit.cli.query import query
-from tacit.cli.reproduce import EXAMPLE as REPRODUCE
-from tacit.cli.reproduce import reproduce
-from tacit.cli.schema import app as schema
-from tacit.cli.serve import EXAMPLE as SERVE
-from tacit.cli.serve import serve
-from tacit.cli.train import EXAMPLE as TRAIN
-from tacit.cli.train import train
-from tacit.cli.tune import EXAMPLE as TUNE
-from tacit.cli.tune import tune
 from tacit.version import VERSION
 
 app = typer.Typer(
@@ -58,16 +49,16 @@ def tacit(
     """Learn from records; repeat none of them."""
 
 
-app.command(epilog=TRAIN)(train)
-app.command(epilog=PREDICT)(predict)
-app.command(epilog=EVALUATE)(evaluate)
-app.command(epilog=TUNE)(tune)
-app.command(epilog=INSPECT)(inspect)
-app.command(epilog=QUERY)(query)
-app.command(epilog=EXPLAIN)(explain)
-app.add_typer(schema, name="schema")
-app.add_typer(ledger, name="ledger")
-app.command(epilog=AUDIT)(audit)
-app.command(epilog=REPRODUCE)(reproduce)
-app.command(epilog=DEMO)(demo)
-app.command(epilog=SERVE)(serve)
+app.command(epilog=train.EXAMPLE)(train.train)
+app.command(epilog=predict.EXAMPLE)(predict.predict)
+app.command(epilog=evaluate.EXAMPLE)(evaluate.evaluate)
+app.command(epilog=tune.EXAMPLE)(tune.tune)
+app.command(epilog=inspect.EXAMPLE)(inspect.inspect)
+app.command(epilog=query.EXAMPLE)(query.query)
+app.command(epilog=explain.EXAMPLE)(explain.explain)
+app.add_typer(schema.app, name="schema")
+app.add_typer(ledger.app, name="ledger")
+app.command(epilog=audit.EXAMPLE)(audit.audit)
+app.command(epilog=reproduce.EXAMPLE)(reproduce.reproduce)
+app.command(epilog=demo.EXAMPLE)(demo.demo)
+app.command(epilog=serve.EXAMPLE)(serve.serve)
