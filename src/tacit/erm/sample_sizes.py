@@ -23,7 +23,7 @@ from tacit.erm.perturbations.calibration import additive_noise
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.errors import InvalidParameter
-from tacit.numerics.bisection import bisect
+from tacit.numerics.bisection import fewest
 
 Planned: TypeAlias = OutputPerturbation | ObjectivePerturbation
 
@@ -169,12 +169,8 @@ def _fewest(kind: str, enough: Callable[[int], bool]) -> int:
     """Return the smallest count that is enough, `enough` being monotone."""
     if kind not in _KINDS:
         raise InvalidParameter(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}.")
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > _MOST_RECORDS:
-            raise InvalidParameter("no feasible number of records is enough. Ask for a larger gap or epsilon.")
-    return bisect(enough, high, high // 2)[0]
+    refusal = "no feasible number of records is enough. Ask for a larger gap or epsilon."
+    return fewest(enough, most=_MOST_RECORDS, otherwise=refusal)
 
 
 def _check(loss: Loss) -> None:

@@ -14,7 +14,7 @@ from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.kernels.interactive.pinp import query_epsilon
 from tacit.kernels.released.semi_interactive import answer_epsilon
-from tacit.numerics.bisection import bisect
+from tacit.numerics.bisection import fewest
 
 FAILURE = 0.05
 CELLS = (
@@ -65,17 +65,11 @@ class Magnitudes:
 
     def pinp(self, progress: float = 16 / 9) -> tuple[float, int]:
         """PINP recalibrated, and its updates: `progress` is 16/9 for tacit's step, 16/5 for the paper's."""
-        low, high = 0, 1
-        while not self._enough(high, progress):
-            low, high = high, 2 * high
-        updates = bisect(lambda updates: not self._enough(updates, progress), low, high)[1]
+        updates = fewest(lambda updates: updates >= progress * self.trivial**2 / self._threshold(updates) ** 2)
         return 1.25 * self._threshold(updates), updates
 
     def _threshold(self, updates: int) -> float:
         return 4 * self.moved / query_epsilon(self.budget, updates) * self._log
-
-    def _enough(self, updates: int, progress: float) -> bool:
-        return updates >= progress * self.trivial**2 / self._threshold(updates) ** 2
 
     @property
     def tddl(self) -> float:

@@ -1,7 +1,10 @@
 """Bisection, the only one: between a place where a condition holds and one where it does not."""
 
+import math
 from collections.abc import Callable
 from typing import TypeVar
+
+from tacit.errors import InvalidParameter
 
 Number = TypeVar("Number", int, float)
 
@@ -29,3 +32,22 @@ def bisect(
             break
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return inside, outside
+
+
+def fewest(
+    enough: Callable[[int], bool],
+    *,
+    most: float = math.inf,
+    otherwise: str = "",
+    between: Callable[[int, int], int] | None = None,
+) -> int:
+    """Return the smallest whole number that is enough, as all larger ones are; refuse where none up to `most` is.
+
+    `otherwise` is what the refusal says; `between` is as for `bisect`.
+    """
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > most:
+            raise InvalidParameter(otherwise)
+    return bisect(enough, high, low, between=between)[0]

@@ -8,8 +8,8 @@ All use public quantities only: they plan a study before a record is seen. The p
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from scipy.special import rel_entr
 
@@ -17,11 +17,15 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence, finite_number, positive_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.parameters import needed_budget
-from tacit.numerics.bisection import bisect
+from tacit.numerics.bisection import bisect, fewest
 from tacit.queries.oracle.plan import Demand, checked_noise_rate, plan_for_budget
 from tacit.sums.query import StatisticalQuery
 
-_MOST_RECORDS = 2**32
+_fewest = partial(
+    fewest,
+    most=2**32,
+    otherwise="no feasible number of records is enough. Ask for a larger tolerance, error or epsilon.",
+)
 # Noise lives on a grid of at most a millionth of its scale, and sums are rounded to it.
 _GRID = 1 + 1e-6
 
@@ -150,15 +154,3 @@ def _demand(n: int, queries: int, confidence: float, noise_rate: float) -> Deman
     """Return what so many queries in [0, 1] ask for, whatever their functions."""
     one = Demand.of_queries([StatisticalQuery(None)], n, confidence=confidence, noise_rate=noise_rate)
     return replace(one, size=queries, l1=queries * one.l1, l2=math.sqrt(queries) * one.l2)
-
-
-def _fewest(enough: Callable[[int], bool]) -> int:
-    """Return the smallest count that is enough, `enough` being monotone."""
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > _MOST_RECORDS:
-            raise InvalidParameter(
-                "no feasible number of records is enough. Ask for a larger tolerance, error or epsilon."
-            )
-    return bisect(enough, high, high // 2)[0]

@@ -18,7 +18,7 @@ from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensit
 from tacit.mechanisms.process import Secret, SecretFunction, checked_function
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
-from tacit.numerics.bisection import bisect
+from tacit.numerics.bisection import bisect, fewest
 
 
 @final
@@ -79,10 +79,7 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
             log = math.log(4 / self.budget.delta)
             wide = math.sqrt(2 * math.log(2 * self.queries / self.failure))
             return max(1, math.floor(self.budget.epsilon * self.size**2 / (100 * self.sensitivity * wide * log)))
-        low, high = 0, 1
-        while not self._enough(high):
-            low, high = high, 2 * high
-        return bisect(lambda updates: not self._enough(updates), low, high)[1]
+        return fewest(self._enough)
 
     def _enough(self, updates: int) -> bool:
         """Whether so many updates bring the public model within the threshold everywhere."""

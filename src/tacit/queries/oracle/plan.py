@@ -27,7 +27,7 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence, exact_number, finite_number, positive_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
-from tacit.numerics.bisection import bisect
+from tacit.numerics.bisection import bisect, fewest
 from tacit.sums.engines.engine import steps_for
 from tacit.sums.query import Query
 
@@ -202,16 +202,11 @@ def enough_records(demand: Demand, tolerance: float, budget: Budget) -> int:
     def keeps(n: int) -> bool:
         return plan_for_budget(replace(demand, n=whole_number("n", n)), budget).tolerance <= tolerance
 
-    low, high = 1, 2
-    while not keeps(high):
-        low, high = high, 2 * high
-        if high > 2**50:
-            raise InvalidParameter("no number of records that can be counted keeps that tolerance.")
-
     def between(enough: int, few: int) -> int:
         return (few + enough) // 2 if enough - few > max(1, few // 1000) else enough
 
-    return bisect(keeps, high, low, between=between)[0]
+    refusal = "no number of records that can be counted keeps that tolerance."
+    return fewest(keeps, most=2**50, otherwise=refusal, between=between)
 
 
 def smallest_epsilon(enough: Callable[[float], bool], low: float) -> float:
