@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import Either, Field, Number, Numbers, Plain, Reading, Struct, Whole, Writing, choice
+from tacit.estimators.saving import Either, Field, Number, Numbers, Plain, Reading, Struct, Writing, choice, whole
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Pair, Product, Sum
 from tacit.kernels.kernel.standard import RBF, Laplacian, Linear, Polynomial
@@ -57,7 +57,7 @@ class Points(Field):
     def __init__(self, rows: str) -> None:
         self._dense = Numbers(rows, "features")
         self._sparse = {
-            "columns": Whole(1, 10**9, axis="features"),
+            "columns": whole(1, 10**9, axis="features"),
             "data": Numbers(f"entries of {rows}"),
             "indices": Numbers(f"entries of {rows}", kind="int64"),
             "starts": Numbers(f"starts of {rows}", kind="int64"),
@@ -135,7 +135,7 @@ class _Fourier(Field):
 _GIVEN = Points("landmarks")
 KERNEL = _Kernel()
 LANDMARKS = _Landmarks()
-DOMAIN = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-100, 1e100), "width": Whole(1, 10**9, axis="features")})
+DOMAIN = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-100, 1e100), "width": whole(1, 10**9, axis="features")})
 _FOURIER: dict[str, Field] = {
     "domain": DOMAIN,
     "frequencies": Numbers("frequencies", "features"),

@@ -1,7 +1,6 @@
 """Fields of what tacit's estimators have in common: classes, schemas, encoders, releases."""
 
 import json
-from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +9,6 @@ from tacit.accounting.events import event_from_json, event_to_json
 from tacit.accounting.history import Entry, Partition
 from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
-from tacit.data.columns import Column
 from tacit.data.curves import checked_pairs, curves_of
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
@@ -18,18 +16,18 @@ from tacit.data.schema import Schema
 from tacit.data.toml import KINDS, declared_column, entry_of
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.fields import (
+    TEXT,
+    TRUTH,
     Field,
     Listed,
     Number,
     Numbers,
-    OneOf,
     Optional,
     Plain,
     Struct,
-    Text,
-    Truth,
-    Whole,
     exact,
+    one_of,
+    whole,
 )
 from tacit.estimators.saving.packing import Reading, Writing
 from tacit.releases import Release
@@ -50,7 +48,7 @@ class _Labels(Field):
 
     def read(self, plain: Any, reading: Reading) -> Any:
         """Read them; the type's own reading must not change one."""
-        fields = {"type": Text(), "labels": Listed(Plain(), list, axis="classes")}
+        fields = {"type": TEXT, "labels": Listed(Plain(), list, axis="classes")}
         kind, labels = _fields(plain, fields, reading)
         wanted = str if kind in ("text", "objects") else bool if kind == "bool" else int if "int" in kind else float
         if kind not in ("text", "objects", *_NUMBER_TYPES) or not all(type(label) is wanted for label in labels):
@@ -78,7 +76,7 @@ class _Column(Field):
         """Build the declaration as if a person had written it."""
         if not isinstance(plain, dict):
             raise ModelFileError("should be the table of a column")
-        entry = {Text().read(key, reading): Plain().read(each, reading) for key, each in plain.items()}
+        entry = {TEXT.read(key, reading): Plain().read(each, reading) for key, each in plain.items()}
         try:
             return declared_column(name, entry)
         except InvalidParameter as error:
@@ -97,14 +95,10 @@ class _Columns(Field):
         """Read such pairs; no name may come twice."""
         if not isinstance(plain, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in plain):
             raise ModelFileError("should be the names of columns and their tables")
-        names = [Text().read(name, reading) for name, _ in plain]
+        names = [TEXT.read(name, reading) for name, _ in plain]
         if len(set(names)) < len(names):
             raise ModelFileError("should declare each column once")
         return {name: COLUMN.read(entry, reading, name) for name, (_, entry) in zip(names, plain, strict=True)}
-
-
-def _schema(target: str | None, columns: dict[str, Column]) -> Schema:
-    return Schema(columns, target)
 
 
 @final
@@ -187,7 +181,7 @@ class _Answer(Field):
         """Take the array back, if one was kept."""
         if plain is None:
             return None
-        axes, place = _fields(plain, {"axes": Whole(1, 2), "array": Plain()}, reading)
+        axes, place = _fields(plain, {"axes": whole(1, 2), "array": Plain()}, reading)
         return Numbers(*_AXES[:axes]).read(place, reading)
 
 
@@ -196,38 +190,36 @@ def _fields(plain: Any, fields: dict[str, Field], reading: Reading) -> list[Any]
     return list(Struct(dict, fields).read(plain, reading).values())
 
 
-def _amount(exact_epsilon: Fraction, exact_delta: Fraction) -> Budget:
-    return Budget.amount(exact_epsilon, exact_delta)
-
-
 _OBJECT = 50
 _MOST_PAIRS = 1000
 _MOST_LETTERS = 8 * 10**7
 _AXES = ("rows of the answer", "columns of the answer")
 COLUMN = _Column()
 COLUMNS = _Columns()
-BUDGET = Struct(_amount, {"exact_epsilon": _Exact(), "exact_delta": _Exact()})
-_STEP = Listed(Text())
-_PARTITION = Struct(Partition, {"parts": Listed(Text()), "fixed_by": Text()})
+BUDGET = Struct(
+    lambda exact_epsilon, exact_delta: Budget.amount(exact_epsilon, exact_delta),
+    {"exact_epsilon": _Exact(), "exact_delta": _Exact()},
+)
+_PARTITION = Struct(Partition, {"parts": Listed(TEXT), "fixed_by": TEXT})
 _ENTRY = Struct(
     Entry,
     {
-        "number": Whole(1, 2**62),
-        "time": Text(),
-        "label": Text(),
-        "path": Listed(_STEP),
+        "number": whole(1, 2**62),
+        "time": TEXT,
+        "label": TEXT,
+        "path": Listed(Listed(TEXT)),
         "amount": BUDGET,
         "event": Optional(_Event()),
         "partition": Optional(_PARTITION),
-        "hash": Text(),
+        "hash": TEXT,
     },
 )
 
 LABELS = _Labels()
-SCHEMA = Struct(_schema, {"target": Optional(Text()), "columns": COLUMNS})
+SCHEMA = Struct(lambda target, columns: Schema(columns, target), {"target": Optional(TEXT), "columns": COLUMNS})
 _ENCODER = Struct(
     PublicEncoder,
-    {"schema": SCHEMA, "norm": Plain(), "constant": Truth(), "curves": Plain(), "interactions": Plain()},
+    {"schema": SCHEMA, "norm": Plain(), "constant": TRUTH, "curves": Plain(), "interactions": Plain()},
 )
 ENCODER = _Encoder()
 RELEASE = Struct(
@@ -236,16 +228,16 @@ RELEASE = Struct(
         "value": _Answer(),
         "budget": Optional(BUDGET),
         "event": Optional(_Event()),
-        "public": Listed(Text()),
-        "private": Truth(),
+        "public": Listed(TEXT),
+        "private": TRUTH,
         "entry": Optional(_ENTRY),
-        "unit": OneOf(tuple(NEIGHBOURS)),
+        "unit": one_of(tuple(NEIGHBOURS)),
         "noise_error": Optional(Number(0.0)),
     },
 )
 FITTED: dict[str, Field] = {
-    "n_features_in_": Whole(1, 10**9, axis="features"),
-    "feature_names_in_": Optional(Listed(Text(), lambda names: np.array(names, dtype=object), axis="features")),
+    "n_features_in_": whole(1, 10**9, axis="features"),
+    "feature_names_in_": Optional(Listed(TEXT, lambda names: np.array(names, dtype=object), axis="features")),
     "encoder_": Optional(ENCODER),
     "release_": RELEASE,
     "alpha_": Number(0.0),

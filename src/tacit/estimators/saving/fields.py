@@ -3,7 +3,7 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -72,12 +72,42 @@ class Optional(Field):
 
 @final
 @dataclass(frozen=True)
-class Truth(Field):
-    """A truth value."""
+class Checked(Field):
+    """A value that JSON has as it is, for which a condition holds; `axis` names the size that it is, if it is one."""
+
+    wanted: str
+    holds: Callable[[Any], bool]
+    axis: str | None = None
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read true or false; a number is neither."""
-        return _require(isinstance(plain, bool), "true or false", plain)
+        """Return the value if it is as wanted, and as large as other sizes of its name."""
+        _require(self.holds(plain), self.wanted, plain)
+        if self.axis is not None:
+            reading.agree(self.axis, plain)
+        return plain
+
+
+def whole(low: int = 0, high: int = 10**9, axis: str | None = None) -> Checked:
+    """Return a field for a whole number between two bounds, perhaps the size of something."""
+    wanted = f"a whole number from {low} to {high}"
+    return Checked(wanted, lambda plain: type(plain) is int and low <= plain <= high, axis)
+
+
+def one_of(words: Sequence[str]) -> Checked:
+    """Return a field for one of some words."""
+    return Checked(f"one of {', '.join(words)}", lambda plain: isinstance(plain, str) and plain in words)
+
+
+def _is_text(plain: object) -> bool:
+    """Whether this is a text, not too long, that UTF-8 can spell."""
+    try:
+        return isinstance(plain, str) and len(plain) <= _LONGEST_TEXT and plain.encode("utf-8") is not None
+    except UnicodeEncodeError:
+        return False
+
+
+TRUTH = Checked("true or false", lambda plain: isinstance(plain, bool))
+TEXT = Checked("a text", _is_text)
 
 
 @final
@@ -99,47 +129,6 @@ class Number(Field):
             return math.nan
         known = isinstance(plain, int | float) and not isinstance(plain, bool) and self.low <= plain <= self.high
         return float(_require(known, f"a number from {self.low:g} to {self.high:g}", plain))
-
-
-@final
-@dataclass(frozen=True)
-class Whole(Field):
-    """A whole number between two bounds, perhaps the size of something."""
-
-    low: int = 0
-    high: int = 10**9
-    axis: str | None = None
-
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Read a whole number within the bounds."""
-        known = type(plain) is int and self.low <= plain <= self.high
-        number: int = _require(known, f"a whole number from {self.low} to {self.high}", plain)
-        if self.axis is not None:
-            reading.agree(self.axis, number)
-        return number
-
-
-@final
-@dataclass(frozen=True)
-class Text(Field):
-    """A text, not too long, that UTF-8 can spell."""
-
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Read such a text."""
-        known = isinstance(plain, str) and len(plain) <= _LONGEST_TEXT and _spelled(plain)
-        return _require(known, "a text", plain)
-
-
-@final
-@dataclass(frozen=True)
-class OneOf(Field):
-    """One of some words."""
-
-    words: tuple[str, ...]
-
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Read a known word."""
-        return _require(isinstance(plain, str) and plain in self.words, f"one of {', '.join(self.words)}", plain)
 
 
 @final
@@ -275,7 +264,7 @@ class Plain(Field):
         """Read what `write` wrote."""
         _require(depth <= _DEEPEST, "no deeper list", plain)
         if isinstance(plain, str):
-            return Text().read(plain, reading)
+            return TEXT.read(plain, reading)
         if plain is None or isinstance(plain, bool | float):
             return plain
         if isinstance(plain, int):
@@ -320,14 +309,6 @@ def _require(holds: bool, wanted: str, plain: Any) -> Any:
     if not holds:
         raise ModelFileError(f"should be {wanted}, got {type(plain).__name__}")
     return plain
-
-
-def _spelled(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def choice(refused: str, kinds: Mapping[str, type]) -> Either:

@@ -15,7 +15,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
-from tacit.estimators.saving import Numbers, Optional, Saved, Whole
+from tacit.estimators.saving import Numbers, Optional, Saved, whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import Region, features_of, nearest, region_for
@@ -70,7 +70,7 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
     random_state: object = None
 
     saved: ClassVar[Saved] = Saved(
-        {**LEARNER, "cluster_centers_": Numbers("clusters", "features"), "n_iter_": Whole()},
+        {**LEARNER, "cluster_centers_": Numbers("clusters", "features"), "n_iter_": whole()},
         {"init": Optional(Numbers("clusters", "features"))},
     )
 

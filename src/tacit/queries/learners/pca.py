@@ -14,7 +14,7 @@ from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import known_norm
-from tacit.estimators.saving import Numbers, Saved, Whole
+from tacit.estimators.saving import Numbers, Saved, whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.learner import Labels, SQLearner
@@ -58,7 +58,7 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SQLearner):  # ty
             "components_": Numbers("components", "features"),
             "explained_variance_": Numbers("components"),
             "explained_variance_ratio_": Numbers("components"),
-            "n_components_": Whole(1, axis="components"),
+            "n_components_": whole(1, axis="components"),
         }
     )
 

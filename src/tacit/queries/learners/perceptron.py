@@ -14,7 +14,7 @@ from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import encoded, rows_of, scored, stand_alone
 from tacit.estimators.parameters import INTERCEPT, known_norm
-from tacit.estimators.saving import Numbers, Saved, Whole
+from tacit.estimators.saving import Numbers, Saved, whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import affine, features_of
@@ -70,7 +70,7 @@ class SQPerceptron(SQClassifier):
             **CLASSIFIER,
             "coef_": Numbers("halfspaces", "features"),
             "intercept_": Numbers("halfspaces"),
-            "n_iter_": Whole(),
+            "n_iter_": whole(),
         },
         sizes={"classes": 2, "halfspaces": 1},
     )

@@ -13,17 +13,17 @@ from tacit.estimators.saving import (
     FITTED,
     LABELS,
     SCHEMA,
+    TEXT,
+    TRUTH,
     Either,
     Field,
     Listed,
     Number,
-    OneOf,
     Optional,
     Saved,
     Struct,
-    Text,
-    Truth,
-    Whole,
+    one_of,
+    whole,
 )
 from tacit.queries.learners.domains import Cut, Feature, Named
 from tacit.queries.learners.literals import FeatureLiteral, Node
@@ -36,17 +36,17 @@ PLANS = Listed(
     Struct(
         Plan,
         {
-            "noise": OneOf(get_args(NoiseKind)),
+            "noise": one_of(get_args(NoiseKind)),
             "budget": BUDGET,
             "sampling_error": Number(0.0, _FLOATS),
             "noise_error": Number(0.0, _FLOATS),
             "confidence": Number(0.0, 1.0),
-            "n": Whole(1, 2**50),
-            "size": Whole(1, 2**50),
-            "of": OneOf(get_args(Target)),
-            "parts": Whole(1, 2**50),
-            "rounds": Whole(1, 2**31),
-            "whom": OneOf(("record", "person")),
+            "n": whole(1, 2**50),
+            "size": whole(1, 2**50),
+            "of": one_of(get_args(Target)),
+            "parts": whole(1, 2**50),
+            "rounds": whole(1, 2**31),
+            "whom": one_of(("record", "person")),
         },
     )
 )
@@ -62,19 +62,19 @@ def _cut(name: str, edges: tuple[float, ...], column: Any, ordered: bool) -> Cut
 _EDGES = Listed(Number(-_FLOATS, _FLOATS))
 _FEATURE = Either(
     {
-        "cut": Struct(_cut, {"name": Text(), "edges": _EDGES, "column": Optional(COLUMN), "ordered": Truth()}),
-        "named": Struct(Named, {"name": Text(), "column": COLUMN}),
+        "cut": Struct(_cut, {"name": TEXT, "edges": _EDGES, "column": Optional(COLUMN), "ordered": TRUTH}),
+        "named": Struct(Named, {"name": TEXT, "column": COLUMN}),
     },
     lambda feature: "named" if type(feature) is Named else "cut",
 )
-_LITERAL = Struct(FeatureLiteral, {"feature": Whole(), "code": Whole(), "up_to": Truth(), "contrary": Truth()})
+_LITERAL = Struct(FeatureLiteral, {"feature": whole(), "code": whole(), "up_to": TRUTH, "contrary": TRUTH})
 _NODE = Struct(
     Node,
     {
         "shares": Listed(Number(0.0, 1.0), np.array, axis="classes"),
         "literal": Optional(_LITERAL),
-        "yes": Whole(-1, _MOST_NODES),
-        "no": Whole(-1, _MOST_NODES),
+        "yes": whole(-1, _MOST_NODES),
+        "no": whole(-1, _MOST_NODES),
     },
 )
 
