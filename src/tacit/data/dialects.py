@@ -57,9 +57,15 @@ class Dialect(ABC):
     def microseconds(self, cell: str, stored: Stored, low: int, high: int) -> str:
         """Print a moment in whole microseconds, NULL where it is none; what lies beyond the ends stays beyond them."""
 
-    @abstractmethod
     def key_of(self, cell: str, stored: Stored) -> str:
-        """Print the whole number that a key stands for."""
+        """Print the whole number that a key stands for: a whole number modulo a prime, or the digits of a digest."""
+        if stored.kind == "whole":
+            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
+        return f"coalesce({self.digest_of(cell)} % {KEYS}, {MISSING_KEY})"
+
+    @abstractmethod
+    def digest_of(self, cell: str) -> str:
+        """Print the first eight digits of a text's MD5 as a whole number, NULL where the text is empty."""
 
     def count(self, condition: str) -> str:
         """Print the number of records for which a condition is true, without making numbers of conditions."""
@@ -212,12 +218,10 @@ class DuckDB(Dialect):
             found = f"(CASE WHEN {fine} < 0 THEN ({fine} + 1) // 1000 - 1 ELSE {fine} // 1000 END)"
         return _or_infinite(cell, found, low, high)
 
-    def key_of(self, cell: str, stored: Stored) -> str:
-        """Whole numbers modulo a prime, or the first digits of a digest."""
-        if stored.kind == "whole":
-            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
+    def digest_of(self, cell: str) -> str:
+        """Digits are written after 0x."""
         digest = f"md5(nullif(trim(CAST({cell} AS VARCHAR), {_BLANKS}), ''))"
-        return f"coalesce(CAST('0x' || substr({digest}, 1, 8) AS BIGINT) % {KEYS}, {MISSING_KEY})"
+        return f"CAST('0x' || substr({digest}, 1, 8) AS BIGINT)"
 
 
 @final
@@ -275,12 +279,10 @@ class PostgreSQL(Dialect):
         """Division of whole numbers is whole here."""
         return f"({dividend} / {divisor})", f"({dividend} % {divisor})"
 
-    def key_of(self, cell: str, stored: Stored) -> str:
-        """Whole numbers modulo a prime, or the first digits of a digest."""
-        if stored.kind == "whole":
-            return f"coalesce((({cell} % {KEYS})::bigint + {KEYS}) % {KEYS}, {MISSING_KEY})"
+    def digest_of(self, cell: str) -> str:
+        """Digits become a number by way of bits."""
         digest = f"md5(convert_to(nullif({self.stripped(cell)}, ''), 'UTF8'))"
-        return f"coalesce(('x' || substr({digest}, 1, 8))::bit(32)::bigint % {KEYS}, {MISSING_KEY})"
+        return f"('x' || substr({digest}, 1, 8))::bit(32)::bigint"
 
     def count(self, condition: str) -> str:
         """Count by a filter, so that no number is made."""
@@ -334,12 +336,9 @@ class Spark(Dialect):
         """`/` would make floats of them."""
         return f"({dividend} DIV {divisor}L)", f"({dividend} % {divisor}L)"
 
-    def key_of(self, cell: str, stored: Stored) -> str:
-        """Whole numbers modulo a prime, or the first digits of a digest."""
-        if stored.kind == "whole":
-            return f"coalesce((CAST({cell} % {KEYS} AS BIGINT) + {KEYS}) % {KEYS}, {MISSING_KEY})"
-        digest = f"md5(nullif({self.stripped(cell)}, X''))"
-        return f"coalesce(CAST(conv(substr({digest}, 1, 8), 16, 10) AS BIGINT) % {KEYS}, {MISSING_KEY})"
+    def digest_of(self, cell: str) -> str:
+        """Digits of another base have a function of their own."""
+        return f"CAST(conv(substr(md5(nullif({self.stripped(cell)}, X'')), 1, 8), 16, 10) AS BIGINT)"
 
 
 _BLANKS = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)

@@ -74,11 +74,34 @@ class DuckDBTable(_Live):
             yield from arrow_blocks(connection, sql)
 
 
-@final
-class PostgreSQLTable(SQLTable):
-    """A table or view of a PostgreSQL database, by the database's address."""
+class _PostgreSQL(SQLTable):
+    """A relation of a PostgreSQL database, read through the driver's own connection."""
 
     dialect = PostgreSQL()
+
+    def _driver(self, connection: Any) -> Any:
+        """Return the driver's own connection."""
+        return connection
+
+    def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
+        # In binary: as text a session may round numbers (extra_float_digits), by more than a record moves them.
+        driver = self._driver(connection)
+        with self._turn, driver.transaction(), driver.cursor(binary=True) as cursor:
+            cursor.execute(sql)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return rows
+
+    def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
+        driver, name = self._driver(connection), f"tacit_{unique_name()}"
+        with self._turn, driver.transaction(), driver.cursor(name=name, binary=True) as cursor:
+            cursor.execute(sql)
+            while rows := cursor.fetchmany(BLOCK):
+                yield list(zip(*rows, strict=True))
+
+
+@final
+class PostgreSQLTable(_PostgreSQL):
+    """A table or view of a PostgreSQL database, by the database's address."""
 
     def __init__(self, address: str, table: str, columns: Mapping[str, Column], name: str | None) -> None:
         self._locate(address, table)
@@ -99,36 +122,21 @@ class PostgreSQLTable(SQLTable):
             failure = type(error).__name__
         raise InvalidParameter(f"the database cannot be reached ({failure}). Check its address, and that it runs.")
 
+    def _driver(self, connection: Any) -> Any:
+        return connection.driver_connection
+
     def _types(self) -> Mapping[str, Stored]:
-        return _postgresql_types(self.connection.driver_connection, self.relation)
-
-    def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
-        with self._turn:
-            return _postgresql_rows(connection.driver_connection, sql)
-
-    def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-        with self._turn:
-            yield from _postgresql_blocks(connection.driver_connection, sql)
+        return _postgresql_types(self._driver(self.connection), self.relation)
 
 
 @final
-class PostgreSQLView(_Live):
+class PostgreSQLView(_PostgreSQL, _Live):
     """A table of an Ibis connection to PostgreSQL."""
-
-    dialect = PostgreSQL()
 
     @staticmethod
     def types(connection: Any, relation: str) -> Mapping[str, Stored]:
         """Ask for no rows of it."""
         return _postgresql_types(connection, relation)
-
-    def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
-        with self._turn:
-            return _postgresql_rows(connection, sql)
-
-    def _stream(self, connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-        with self._turn:
-            yield from _postgresql_blocks(connection, sql)
 
 
 @final
@@ -231,21 +239,6 @@ def _postgresql_types(connection: Any, relation: str) -> Mapping[str, Stored]:
         cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
         columns = [(str(column.name), column.type_code) for column in cursor.description]
     return _different([(name, Stored(*_POSTGRESQL.get(code, ("other", "")))) for name, code in columns])
-
-
-def _postgresql_rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
-    # In binary: as text a session may round numbers (extra_float_digits), by more than a record moves them.
-    with connection.transaction(), connection.cursor(binary=True) as cursor:
-        cursor.execute(sql)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
-
-
-def _postgresql_blocks(connection: Any, sql: str) -> Iterator[Sequence[Any]]:
-    with connection.transaction(), connection.cursor(name=f"tacit_{unique_name()}", binary=True) as cursor:
-        cursor.execute(sql)
-        while rows := cursor.fetchmany(BLOCK):
-            yield list(zip(*rows, strict=True))
 
 
 def _spark_type(name: str) -> Stored:
