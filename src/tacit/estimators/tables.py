@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from tacit.data.labels import column
 from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, unmasked
 
 # scikit-learn's messages that say nothing of any value; the rest of them, and all further lines, may quote records.
 _HARMLESS = (
@@ -69,7 +69,7 @@ def _table(estimator: BaseEstimator, X: Any, y: str | None, **checks: Any) -> An
     try:
         # A cell of a longer type may be beyond all floats, or below, whatever numpy was told to do about that.
         with np.errstate(all="ignore"):
-            return validate_data(estimator, _unmasked(X), y, accept_sparse="csr", dtype=np.float64, **checks)
+            return validate_data(estimator, unmasked(X, np.nan), y, accept_sparse="csr", dtype=np.float64, **checks)
     except (ValueError, TypeError, OverflowError) as error:
         message = str(error).split("\n", 1)[0]
         kind = TypeError if isinstance(error, TypeError) else kind
@@ -84,15 +84,6 @@ def _table(estimator: BaseEstimator, X: Any, y: str | None, **checks: Any) -> An
     if message.startswith("Expected 2D array"):
         message += " Reshape your data: one row for each record."
     raise kind(message)
-
-
-def _unmasked(X: Any) -> Any:
-    """Return a masked array as an ordinary one, with NaN for what is masked, which is refused as missing."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    cells = np.ma.getdata(X).astype(object)
-    cells[np.ma.getmaskarray(X)] = np.nan
-    return cells
 
 
 def _one_column(y: Any) -> NDArray[Any]:

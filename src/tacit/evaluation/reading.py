@@ -8,7 +8,7 @@ none the middle of the range, and a label of no class is counted nowhere.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,13 @@ from tacit.data.values import numbers, objects
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import refuse_targets, target_of
 from tacit.evaluation.bins import LARGEST
+from tacit.evaluation.sketch import in_steps
+from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.reading import listed
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, unmasked
+from tacit.releases import Release, Terms
 
+Answer = TypeVar("Answer")
 SURE = 36.0
 """Log-odds are read up to this, on either side: a probability within 2^-52 of 0 or 1 is as good as certain."""
 
@@ -48,10 +52,12 @@ class HeldOut:
 
     @property
     def held_weights(self) -> Floats:
-        """Each row's weight, rounded down to whole millionths, so that sums of them are exact."""
-        if self.weights is None:
-            return np.ones(len(self.targets))
-        return np.asarray(np.floor(np.clip(self.weights, 0.0, 1.0) * 2.0**20) / 2.0**20)
+        """Each row's weight, so rounded that sums of them are exact."""
+        return in_steps(self.weights, len(self.targets))
+
+    def release(self, mechanism: Mechanism[Any, Answer], value: Any, label: str, *known: str) -> Release[Answer]:
+        """Release something computed from the rows."""
+        return Terms(self.ledger, label, self.random_state, known).release(mechanism, value, unit=self.unit)
 
 
 def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: object, classes: bool) -> HeldOut:
@@ -136,8 +142,7 @@ def said(what: str, answer: Any, shape: tuple[int, ...]) -> Floats:
     Refused are another number of rows, and an array of numbers of another shape. In a list, or an array of objects, a
     row that is no row of the wanted length says nothing.
     """
-    if isinstance(answer, np.ma.MaskedArray):
-        answer = np.where(np.ma.getmaskarray(answer), np.array(None), np.ma.getdata(answer).astype(object))
+    answer = unmasked(answer, None)
     typed = isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf"
     rows = None if typed else listed(answer)
     if (np.shape(answer) != shape) if typed else (rows is None or len(rows) != shape[0]):

@@ -18,7 +18,6 @@ from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
 from tacit.evaluation.figure import Report
 from tacit.evaluation.reading import (
     SURE,
-    HeldOut,
     asked,
     check_labels,
     groups_of,
@@ -31,11 +30,10 @@ from tacit.evaluation.reading import (
 )
 from tacit.evaluation.regression import RegressionReport
 from tacit.evaluation.several import ClassesReport
-from tacit.evaluation.sketch import Marks, Sketch, Sketched
+from tacit.evaluation.sketch import Marks, Sketch
 from tacit.evaluation.table import Table
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
-from tacit.releases import Release, release
 
 _CLEAR, _LOOK = 4.0, 1 / 8
 _USUAL, _NEAR = 3.0, 0.75
@@ -121,7 +119,8 @@ def report(
     if size > 2:
         guess = predictions(model, held.rows, len(held.targets))
         right = (groups_of(model, guess) == groups_of(model, held.targets)) & (groups_of(model, held.targets) >= 0)
-    found = _released(sketch, Marks(values, groups_of(model, held.targets), right, held.weights), held, label)
+    marks = Marks(values, groups_of(model, held.targets), right, held.weights)
+    found = held.release(sketch, marks, label, *sketch.public)
     if size > 2:
         return ClassesReport(found, np.asarray(model.classes_), likely, level, cut, held.count)
     table = Table.of(found.value, [1, 0], 0, held.count)
@@ -170,16 +169,10 @@ def _of_numbers(
     targets = numbers_of(held.targets, len(held.targets), low, high)
     said = numbers_of(asked(model.predict, held.rows), len(held.targets), low, high)
     values: Floats = np.column_stack([targets - said, targets])
-    found = _released(sketch, Marks(values, np.zeros(len(values), dtype=np.intp), None, held.weights), held, label)
+    marks = Marks(values, np.zeros(len(values), dtype=np.intp), None, held.weights)
+    found = held.release(sketch, marks, label, *sketch.public)
     errors, own = (Table.of(found.value, [place], place, held.count) for place in range(2))
     return RegressionReport(found, errors, own, (low, high), confidence)
-
-
-def _released(sketch: Sketch, marks: Marks, held: HeldOut, label: str) -> Release[Sketched]:
-    return release(
-        sketch, marks, ledger=held.ledger, label=label, random_state=held.random_state, public=sketch.public,
-        unit=held.unit,
-    )  # fmt: skip
 
 
 def _bins(bins: Bins, budget: Budget, count: int) -> int:

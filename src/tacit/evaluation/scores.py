@@ -26,11 +26,10 @@ from tacit.evaluation.reading import (
     refuse_regression,
     said,
 )
-from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
 from tacit.numerics.arrays import Floats
-from tacit.releases import Release, release
+from tacit.releases import Release
 
 _STEPS = 2.0**20
 
@@ -157,7 +156,7 @@ def confusion_matrix(
     cells = np.where(known, row * size + guess, 0)
     counts = np.bincount(cells, np.where(known, held.held_weights, 0.0), size**2)
     noise = additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size**2,))
-    found = _released(noise, counts, f"{size} classes", held, label)
+    found = held.release(noise, counts, label, f"{size} classes")
     matrix = found.map(lambda flat: np.asarray(flat, dtype=np.float64).reshape(size, size))
     return ConfusionMatrix(matrix.value, np.asarray(model.classes_), noise.error(level), level, matrix)
 
@@ -197,12 +196,6 @@ def _mean(values: Floats, high: float, budget: Budget, confidence: float, held: 
     total = np.sum(np.trunc(values / high * held.held_weights * _STEPS)) / _STEPS
     noise = additive(budget, 1.0, 1.0, ())
     scale = high / held.count
-    found = _released(noise, total, f"shares within [0, {high:g}]", held, label).map(lambda sum_: float(sum_) * scale)
+    found = held.release(noise, total, label, f"shares within [0, {high:g}]").map(lambda sum_: float(sum_) * scale)
     sampling = high * math.sqrt(math.log(2 / (1 - level)) / (2 * held.count))
     return Score(found.value, noise.error(level) * scale, sampling, level, found)
-
-
-def _released(noise: Laplace | Gaussian, value: Any, known: str, held: HeldOut, label: str) -> Release[Any]:
-    return release(
-        noise, value, ledger=held.ledger, label=label, random_state=held.random_state, public=(known,), unit=held.unit
-    )

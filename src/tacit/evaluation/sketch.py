@@ -156,7 +156,7 @@ class Sketch(Mechanism[Marks, Sketched]):
     def randomise(self, value: Marks, source: Source) -> Sketched:
         """Choose the bins from a noisy tree, then count in them with noise."""
         layout = self.layout
-        held = _held_weights(value)
+        held = in_steps(value.weights, len(value.values))
         knots = layout.given_knots
         if layout.chosen:
             exact = np.concatenate([_tree(part, held) for part in layout.in_trees(value.values)])
@@ -186,11 +186,9 @@ class Sketch(Mechanism[Marks, Sketched]):
         return Sketched(knots, counts, right, self.table_deviation / weights, marked, self.budget.is_pure)
 
 
-def _held_weights(value: Marks) -> Floats:
+def in_steps(weights: Floats | None, rows: int) -> Floats:
     """Return each row's weight as a whole number of millionths, rounded down, so that sums of them are exact."""
-    if value.weights is None:
-        return np.ones(len(value.values))
-    return np.asarray(np.floor(np.clip(value.weights, 0.0, 1.0) * _UNIT) / _UNIT)
+    return np.ones(rows) if weights is None else np.asarray(np.floor(np.clip(weights, 0.0, 1.0) * _UNIT) / _UNIT)
 
 
 def _tree(values: Floats, weights: Floats) -> Floats:

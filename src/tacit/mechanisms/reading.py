@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
 from tacit.noise import Integers
-from tacit.numerics.arrays import are_all
+from tacit.numerics.arrays import are_all, unmasked
 
 LARGEST = sys.float_info.max
 """Numbers beyond this, on either side, are read as this."""
@@ -36,8 +36,7 @@ _DIGITS = Context(prec=1000, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
 
 def numbers(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a value of a public shape: an array of float64 where they hold it exactly, of fractions otherwise."""
-    if issubclass(type(value), np.ma.MaskedArray):
-        value = np.where(np.ma.getmaskarray(value), np.array(None), np.ma.getdata(value).astype(object))
+    value = unmasked(value, None)
     if issubclass(type(value), np.ndarray):
         array = np.asarray(value)
         return _from_array(array) if array.shape == shape else _refused(what, shape)
