@@ -14,7 +14,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.evaluation.bins import NODES, Layout
 from tacit.evaluation.knots import Knots
-from tacit.evaluation.sketch import Marks, Sketch, _held_weights, _tree, tabulated
+from tacit.evaluation.sketch import Marks, Sketch, _tree, in_steps, tabulated
 from tacit.noise import Rehearsal
 
 EDGES = (-1.0, 0.5, 2.0)
@@ -36,7 +36,7 @@ def _moved(layout: Layout, first: Marks, second: Marks) -> tuple[np.ndarray, np.
     """Return how far a replacement moves the tree and the table."""
     tables, trees = [], []
     for marks in (first, second):
-        held = _held_weights(marks)
+        held = in_steps(marks.weights, len(marks.values))
         tables.append(tabulated(layout, marks, held, layout.given_knots))
         trees.append(np.concatenate([_tree(part, held) for part in layout.in_trees(marks.values)]))
     return trees[0] - trees[1], tables[0] - tables[1]
@@ -71,7 +71,7 @@ def test_every_sum_is_exact(kind: Any) -> None:
     """Tables are whole multiples of 2^-26, and of persons that share a weight of one no more than one arrives."""
     layout, generator = _layout(kind), np.random.default_rng(2)
     marks = _marks(layout, 3000, generator, np.full(3000, 1 / 3))
-    table = tabulated(layout, marks, _held_weights(marks), layout.given_knots)
+    table = tabulated(layout, marks, in_steps(marks.weights, len(marks.values)), layout.given_knots)
     assert np.array_equal(np.rint(table * 2.0**26), table * 2.0**26)
     known = int(np.sum(marks.groups >= 0))
     own = table[: sum(layout.given_knots[tree].count for tree in layout.tree_of)].sum()
@@ -105,7 +105,7 @@ def test_the_noise_has_its_law_and_a_twin_with_a_tenth_less_is_noticed(delta: fl
     layout = _layout("two", pure=not delta)
     sketch = Sketch(Budget(1, delta), layout, 50)
     marks = _marks(layout, 50, np.random.default_rng(3))
-    exact = tabulated(layout, marks, _held_weights(marks), layout.given_knots)
+    exact = tabulated(layout, marks, in_steps(marks.weights, len(marks.values)), layout.given_knots)
     source = Rehearsal(5)
     drawn = [np.concatenate(sketch.randomise(marks, source).counts) - exact for _ in range(sample_size(1600))]
     deviation = sketch.table_deviation

@@ -94,7 +94,7 @@ def encoder_for(
 
 def task_of(schema: Schema) -> Task:
     """Return what a schema's target asks for."""
-    column = None if schema.target is None else schema.columns[schema.target]
+    column = schema.target_column
     return "none" if column is None else "regression" if isinstance(column, Number) else "classification"
 
 
