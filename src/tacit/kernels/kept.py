@@ -11,6 +11,8 @@ from tacit.estimators.saving import (
     BUDGET,
     FITTED,
     LABELS,
+    TEXT,
+    TRUTH,
     Either,
     Field,
     Number,
@@ -18,9 +20,7 @@ from tacit.estimators.saving import (
     Optional,
     Saved,
     Struct,
-    Text,
-    Truth,
-    Whole,
+    whole,
 )
 from tacit.kernels.fit.problem import KernelModel, LinearModel
 from tacit.kernels.interactive.pinp import Pinp
@@ -33,7 +33,7 @@ from tacit.mechanisms.process import GaussianProcess
 from tacit.noise import source_for
 
 _NUMBER = Number(0.0, 1e300)
-_INNER = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-150, 1e150), "width": Whole(1, 10**9, axis="coordinates")})
+_INNER = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-150, 1e150), "width": whole(1, 10**9, axis="coordinates")})
 
 
 def _same(law: Any, drawn: dict[str, float]) -> Any:
@@ -74,16 +74,16 @@ _LAW = Either(
             GaussianProcess,
             {
                 **dict.fromkeys(("sensitivity", "square", "kernel_error", "value_error", "reach"), _NUMBER),
-                "most": Whole(1, 10**6),
+                "most": whole(1, 10**6),
             },
         ),
         "pinp": _Law(
             Pinp,
             {
                 **dict.fromkeys(("sensitivity", "square", "value_error", "size"), _NUMBER),
-                "queries": Whole(1, 10**12),
+                "queries": whole(1, 10**12),
                 "failure": _NUMBER,
-                "published": Truth(),
+                "published": TRUTH,
             },
         ),
     },
@@ -108,7 +108,7 @@ SAVED = Saved(
         "scale": Number(),
         "law": _LAW,
         "model": _MODEL,
-        "mark": Text(),
+        "mark": TEXT,
         "size": _NUMBER,
     },
     {"kernel": KERNEL, "landmarks": LANDMARKS},
