@@ -161,6 +161,13 @@ class Budget:
             max((budget.exact_delta for budget in budgets), default=Fraction(0)),
         )
 
+    @staticmethod
+    def smallest(budgets: "Sequence[Budget]") -> "Budget":
+        """Return the componentwise minimum of at least one amount: what fits into each of them."""
+        return Budget.amount(
+            min(budget.exact_epsilon for budget in budgets), min(budget.exact_delta for budget in budgets)
+        )
+
     def __str__(self) -> str:
         return f"epsilon={_display(self.exact_epsilon)}, delta={_display(self.exact_delta)}"
 

@@ -14,6 +14,8 @@
         ├── LedgerForeign                       a database, but not one of tacit's
         ├── LedgerVersion                       written by a newer tacit
         ├── LedgerCorrupt                       damaged, tampered with or shortened
+        ├── TicketUsed                          another act, or one whose answer was kept, has this ticket
+        ├── WitnessFailed                       charged, but the second place that must remember it did not
         └── LedgerBusy                          another process held the lock for too long
 
 and of its warnings, `PrivacyWarning` (a UserWarning): allowed, but not private; and `OddTerms`, one of those: a fit
@@ -92,6 +94,14 @@ class LedgerVersion(LedgerError):
 
 class LedgerCorrupt(LedgerError):
     """The ledger is damaged, tampered with or shortened."""
+
+
+class TicketUsed(LedgerError):
+    """Something else was charged under this ticket, or its answer was kept: nothing is drawn, nothing was charged."""
+
+
+class WitnessFailed(LedgerError):
+    """A charge stands, but its witness does not know of it: nothing is drawn."""
 
 
 class LedgerBusy(LedgerError):

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from dp_accounting import dp_event
 
 from tacit.accounting import Ledger, lock, store
+from tacit.accounting.chain import Chain
 from tacit.accounting.history import History
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, LedgerBusy
@@ -68,26 +69,26 @@ def test_a_slow_reader_does_not_disturb_a_spend_on_the_same_handle(
     """A thread that read an older state of the account cannot make another thread's spend use it."""
     ledger = Ledger.create(postgresql.address(database), name="shared", budget=Budget(1.0))
     has_read, may_finish = threading.Event(), threading.Event()
-    found, append = Ledger._found, Ledger._append
+    found, append = Chain.found, Chain.append
 
-    def slow_found(self: Ledger, *arguments: Any) -> Any:
+    def slow_found(self: Chain, *arguments: Any) -> Any:
         read = found(self, *arguments)
         if threading.current_thread().name == "slow reader":
             has_read.set()
             may_finish.wait(60)
         return read
 
-    def late_append(self: Ledger, *arguments: Any, **named: Any) -> Any:
+    def late_append(self: Chain, *arguments: Any, **named: Any) -> Any:
         may_finish.set()
         reader.join(60)
         return append(self, *arguments, **named)
 
-    monkeypatch.setattr(Ledger, "_found", slow_found)
+    monkeypatch.setattr(Chain, "found", slow_found)
     reader = threading.Thread(target=lambda: ledger.spent, name="slow reader")
     reader.start()
     assert has_read.wait(60)
     pickle.loads(pickle.dumps(ledger)).spend(HUNDREDTH, label="while the reader sleeps")
-    monkeypatch.setattr(Ledger, "_append", late_append)
+    monkeypatch.setattr(Chain, "append", late_append)
     assert ledger.spend(HUNDREDTH, label="while the reader wakes up").number == 2
     assert ledger.spent == Budget(0.02)
 
@@ -186,15 +187,15 @@ def test_a_backup_in_the_middle_of_a_spend_lets_nobody_in(
     ledger = Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="copied", budget=Budget(0.75))
     handle = tmp_path / "handle"
     handle.write_bytes(pickle.dumps(ledger))
-    append, inside, copied = Ledger._append, threading.Event(), threading.Event()
+    append, inside, copied = Chain.append, threading.Event(), threading.Event()
 
-    def slow_append(self: Ledger, *arguments: Any, **named: Any) -> Any:
+    def slow_append(self: Chain, *arguments: Any, **named: Any) -> Any:
         appended = append(self, *arguments, **named) if written else None
         inside.set()
         copied.wait(60)
         return appended or append(self, *arguments, **named)
 
-    monkeypatch.setattr(Ledger, "_append", slow_append)
+    monkeypatch.setattr(Chain, "append", slow_append)
     with ThreadPoolExecutor(1) as pool:
         spending = pool.submit(lambda: ledger.spend(dp_event.LaplaceDpEvent(2.0), label="slow"))
         try:

@@ -7,8 +7,7 @@ import pytest
 from dp_accounting import dp_event
 
 from support.databases import roll_back
-from tacit.accounting import Ledger, history
-from tacit.accounting import ledger as ledger_module
+from tacit.accounting import Ledger, chain, history
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt
 
@@ -21,7 +20,7 @@ def test_pieces_make_up_the_whole(address: str, entries: int, monkeypatch: pytes
     ledger = Ledger.create(address, name="a", budget=Budget(1.0))
     behind = Ledger.open(address)
     heads = [ledger.head, *(ledger.spend(HUNDREDTH, label=f"{number}").hash for number in range(entries))]
-    monkeypatch.setattr(ledger_module, "_PIECE", 3)
+    monkeypatch.setattr(chain, "_PIECE", 3)
     again = Ledger.open(address)
     assert [entry.hash for entry in again.entries()] == heads[1:]
     assert again.spent == ledger.spent == Budget(0.01) * entries
@@ -36,11 +35,11 @@ def test_a_history_shortened_between_two_pieces_is_refused(tmp_path: Path, monke
     """Who reads in pieces notices that what it has read is no longer there."""
     address = f"sqlite:///{tmp_path}/ledger.db"
     ledger = Ledger.create(address, name="a", budget=Budget(1.0))
-    start = ledger._history
+    start = ledger._chain.seen
     for number in range(4):
         ledger.spend(HUNDREDTH, label=f"{number}")
-    monkeypatch.setattr(ledger_module, "_PIECE", 3)
-    pieces = ledger._pieces(start)
+    monkeypatch.setattr(chain, "_PIECE", 3)
+    pieces = ledger._chain.pieces(start)
     next(pieces)
     roll_back(address)
     roll_back(address)

@@ -8,8 +8,7 @@ import pytest
 from dp_accounting import dp_event
 
 from support.databases import everything, rechain, rewrite, roll_back, rows
-from tacit.accounting import Ledger, event_to_json
-from tacit.accounting import ledger as ledger_module
+from tacit.accounting import Ledger, chain, event_to_json
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt, LedgerError, LedgerVersion
 
@@ -112,7 +111,7 @@ NEW_TERMS: dict[str, Callable[[str], object]] = {
 @pytest.fixture
 def piece(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let histories be read in one piece from PostgreSQL, and by twos from SQLite: how is no matter of the database."""
-    monkeypatch.setattr(ledger_module, "_PIECE", 2 if address.startswith("sqlite") else 5000)
+    monkeypatch.setattr(chain, "_PIECE", 2 if address.startswith("sqlite") else 5000)
 
 
 @pytest.mark.usefixtures("piece")
@@ -202,7 +201,7 @@ def test_a_part_is_worthless_without_its_partition(address: str) -> None:
     with pytest.raises(LedgerCorrupt):
         part.spend(dp_event.LaplaceDpEvent(0.1), label="free lunch")
     # Even a handle that has seen nothing yet refuses a path that no partition leads to.
-    part._history = stranger._history
+    part._chain = stranger._chain
     with pytest.raises(LedgerCorrupt):
         part.spend(dp_event.LaplaceDpEvent(0.1), label="free lunch")
     assert stranger.spent == Budget(0)

@@ -28,10 +28,16 @@ def recall(ledger: Ledger, question: str) -> Mapping[str, Any] | None:
     return None if content is None else dict(json.loads(content))
 
 
-def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> None:
-    """Write an answer down, unless another process was first: then both were paid for, and its answer stays."""
+def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write an answer down, and return the one that is there then: that of whoever was first.
+
+    Two that drew at once under one ticket were charged once: only what is returned here may be told.
+    """
     with ledger.store.writing(ledger.name) as connection:
-        if connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).first() is None:
-            connection.execute(
-                sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))
-            )
+        found = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
+        if found is not None:
+            return dict(json.loads(found))
+        connection.execute(
+            sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))
+        )
+        return content

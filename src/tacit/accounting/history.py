@@ -7,14 +7,15 @@ disagrees with the account's count or with what an earlier reader saw.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 from tacit.accounting.events import Event, event_from_json
 from tacit.accounting.links import Link, PartPath, read_link
+from tacit.accounting.tickets import Place, Places
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt
 
@@ -40,7 +41,8 @@ class Partition:
 class Entry:
     """One line of the history: a spend, or the declaration of a partition (which costs nothing).
 
-    The amount is in the account's own units: (epsilon, delta) for "basic", (divergence, delta) for "renyi".
+    The amount is in the account's own units: (epsilon, delta) for "basic", (divergence, delta) for "renyi". Who paid,
+    up to which share of the budget, and which charge of which ticket this is, is None where nobody said so.
     """
 
     number: int
@@ -51,11 +53,16 @@ class Entry:
     event: Event | None
     partition: "Partition | None"
     hash: str
+    payer: str | None = None
+    share: Fraction | None = None
+    ticket: Place | None = None
 
     @classmethod
     def read(cls, content_text: str, link: str) -> "Entry":
         """Build an entry from the stored text of a link that a history was extended by."""
         content = json.loads(content_text)
+        standing = content.get("standing") or {}
+        share, ticket = standing.get("share"), standing.get("ticket")
         return cls(
             number=content["number"],
             time=content["time"],
@@ -65,6 +72,9 @@ class Entry:
             event=None if content["event"] is None else event_from_json(content["event"]),
             partition=Partition(tuple(content["parts"]), content["fixed_by"]) if content["parts"] else None,
             hash=link,
+            payer=standing.get("payer"),
+            share=None if share is None else Fraction(share),
+            ticket=None if ticket is None else (ticket, standing["place"]),
         )
 
 
@@ -74,7 +84,8 @@ class History:
     """What a reader has verified so far: how many entries, the last hash, and what they add up to.
 
     `sums` says what each path costs: its own entries, and for each of its partitions the largest part, which
-    `largest` keeps. Both only ever grow, so an entry changes them along its own path and nowhere else.
+    `largest` keeps. Both only ever grow, so an entry changes them along its own path and nowhere else. `paid` adds up
+    what each payer was charged, in whatever part; `places` finds the charges of tickets.
     """
 
     count: int
@@ -82,6 +93,8 @@ class History:
     sums: Mapping[PartPath, Budget] = field(default_factory=dict)
     largest: Mapping[tuple[PartPath, str], Budget] = field(default_factory=dict)
     partitions: Mapping[tuple[PartPath, str], Partition] = field(default_factory=dict)
+    paid: Mapping[str, Budget] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
 
     def extended(self, links: Iterable[tuple[str, str]]) -> "History":
         """Verify the links (content, hash) that follow and return the longer history."""
@@ -89,13 +102,14 @@ class History:
         partitions = dict(self.partitions)
         known: set[PartPath] = {()}
         said: defaultdict[Link, int] = defaultdict(int)
+        places: dict[Place, tuple[int, str]] = {}
         for content_text, link_hash in links:
             count += 1
             link = read_link(content_text, link_hash, head, count)
             if link is None:
                 raise LedgerCorrupt(_damage(count, "does not match its hash"))
             head = link_hash
-            path, _, _, declared = link
+            path, _, _, declared, _, place = link
             if path not in known:
                 if not _is_declared(partitions, path):
                     raise LedgerCorrupt(_damage(count, "belongs to a part that no partition has"))
@@ -105,11 +119,22 @@ class History:
                 if (path, name) in partitions:
                     raise LedgerCorrupt(_damage(count, "declares a partition for the second time"))
                 partitions[path, name] = Partition(parts, fixed_by)
+            if place is not None:
+                if place in places or self.places.find(place) is not None:
+                    raise LedgerCorrupt(_damage(count, "charges a ticket's place for the second time"))
+                places[place] = count, link_hash
+                link = (*link[:5], None)
             said[link] += 1
-        sums, largest = dict(self.sums), dict(self.largest)
-        for path, amount in _amounts(said):
+        sums, largest, paid = dict(self.sums), dict(self.largest), dict(self.paid)
+        for path, amount in _amounts(said, lambda link: link[0]):
             _add(sums, largest, path, amount)
-        return History(count, head, sums, largest, partitions)
+        for payer, amount in _amounts({link: times for link, times in said.items() if link[4]}, lambda link: link[4]):
+            paid[payer] = paid.get(payer, _NOTHING) + amount
+        return History(count, head, sums, largest, partitions, paid, self.places.with_more(places))
+
+    def paid_by(self, payer: str | None) -> Budget:
+        """Return what all charges to a payer add up to, whatever parts they were for."""
+        return _NOTHING if payer is None else self.paid.get(payer, _NOTHING)
 
     def total(self, path: PartPath = ()) -> Budget:
         """Return the sum at a path: its own entries, and for each partition the largest of its parts."""
@@ -126,19 +151,20 @@ class History:
             raise LedgerCorrupt(f"the ledger has no partition {name!r} with a part {part!r}: it was replaced.")
         sums, largest = dict(self.sums), dict(self.largest)
         _add(sums, largest, path, amount)
-        return History(self.count, self.head, sums, largest, self.partitions)
+        return replace(self, sums=sums, largest=largest)
 
 
-def _amounts(said: Mapping[Link, int]) -> Iterator[tuple[PartPath, Budget]]:
-    """Add up by path what links say, each so many times; like denominators as whole numbers, which is fast."""
-    epsilons: defaultdict[PartPath, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-    deltas: defaultdict[PartPath, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for (path, epsilon, delta, _), times in said.items():
-        for sums, amount in ((epsilons, epsilon), (deltas, delta)):
+def _amounts(said: Mapping[Link, int], of: Callable[[Link], Any]) -> Iterator[tuple[Any, Budget]]:
+    """Add up what links say, each so many times, by what they are `of`; like denominators as whole numbers: fast."""
+    epsilons: defaultdict[Any, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    deltas: defaultdict[Any, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for link, times in said.items():
+        whose = of(link)
+        for sums, amount in ((epsilons, link[1]), (deltas, link[2])):
             numerator, _, denominator = amount.partition("/")
-            sums[path][int(denominator or 1)] += times * int(numerator)
-    for path, numerators in epsilons.items():
-        yield path, Budget.amount(_sum(numerators), _sum(deltas[path]))
+            sums[whose][int(denominator or 1)] += times * int(numerator)
+    for whose, numerators in epsilons.items():
+        yield whose, Budget.amount(_sum(numerators), _sum(deltas[whose]))
 
 
 def _sum(numerators: Mapping[int, int]) -> Fraction:

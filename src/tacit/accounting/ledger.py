@@ -2,30 +2,31 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, Literal, cast, final
+from numbers import Rational
+from typing import Literal, final
 
 import sqlalchemy as sa
 
 from tacit.accounting.account import Account
 from tacit.accounting.accounts import account_for
+from tacit.accounting.chain import Chain, written
 from tacit.accounting.events import Event, check_event, event_to_json
 from tacit.accounting.history import Entry, History, Partition
 from tacit.accounting.links import PartPath, digest
+from tacit.accounting.standing import Standing
 from tacit.accounting.statement import Statement
-from tacit.accounting.store import ACCOUNT, INSERT_ENTRY, SELECT_ACCOUNT, SELECT_ENTRIES, UPDATE_ACCOUNT, Store
+from tacit.accounting.store import ACCOUNT, Store
 from tacit.accounting.terms import check_partition, check_text, read_terms, refuse_other, terms_of
+from tacit.accounting.tickets import Place
 from tacit.accounting.unit import NEIGHBOURS, Unit, checked_unit
+from tacit.accounting.witness import Witness
 from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
 
-# Entries that are read in one transaction: some ten milliseconds' worth.
-_PIECE = 10_000
-
-Row = tuple[str, str]
+_NOBODY = Standing()
 
 
 @final
@@ -51,7 +52,9 @@ class Ledger:
     unit: Unit
     """Whom the account promises for: a record, or a person, who may own several."""
     _account: Account
-    _history: History
+    _chain: Chain
+    standing: Standing = _NOBODY
+    """In whose name the handle charges; see `acting`."""
 
     @classmethod
     def create(
@@ -84,7 +87,7 @@ class Ledger:
             connection.execute(
                 sa.insert(ACCOUNT).values(name=name, terms=json.dumps(terms, sort_keys=True), count=0, head=head)
             )
-        return cls(store, name, (), unit, account, History(0, head))
+        return cls(store, name, (), unit, account, Chain(store, name, History(0, head)))
 
     @staticmethod
     def names(address: str | os.PathLike[str]) -> list[str]:
@@ -112,16 +115,16 @@ class Ledger:
                 )
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
         account, unit, start = read_terms(name, row.terms)
-        ledger = cls(store, name, (), unit, account, start)
+        chain = Chain(store, name, start)
         known = head is None or head == start.head
-        for longer, links in ledger._pieces(start):
+        for longer, links in chain.pieces(start):
             known = known or any(head == link for _, link in links)
-            ledger._history = longer
+            chain.remember(longer)
         if not known:
             raise LedgerCorrupt(
                 f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
             )
-        return ledger
+        return cls(store, name, (), unit, account, chain)
 
     @classmethod
     def open_or_create(
@@ -174,42 +177,79 @@ class Ledger:
     @property
     def head(self) -> str:
         """The hash of the last entry; write it down elsewhere to notice a shortened history later."""
-        return self._current().head
+        return self._chain.current().head
 
     @property
     def spent(self) -> Budget:
         """What has been spent so far (in this part, if the handle is a part of a partition)."""
-        return self._account.spent(self._current().total(self.path))
+        return self._account.spent(self._chain.current().total(self.path))
 
     @property
     def remaining(self) -> Budget:
-        """What can still be spent here: for a part this includes what its siblings have spent already."""
-        return self._left(self._current())
+        """What can still be spent here: for a part this includes what its siblings have spent already.
+
+        Of a handle that acts for somebody with a share of the budget, at most what is left of that.
+        """
+        return self._left(self._chain.current())
+
+    @property
+    def paid(self) -> Budget:
+        """What all charges to this handle's payer come to, in whatever parts of the records."""
+        return self._account.spent(self._chain.current().paid_by(self.standing.payer))
 
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
         with self.store.reading() as connection:
-            _, _, start = read_terms(self.name, self._row(connection).terms)
-        return [Entry.read(text, link) for _, links in self._pieces(start) for text, link in links]
+            _, _, start = read_terms(self.name, self._chain.row(connection).terms)
+        return [Entry.read(text, link) for _, links in self._chain.pieces(start) for text, link in links]
+
+    def acting(
+        self,
+        *,
+        payer: str | None = None,
+        share: float | Rational | None = None,
+        ticket: str | None = None,
+        witness: Witness | None = None,
+    ) -> "Ledger":
+        """Return a handle of the same account that charges in somebody's name; what is left out stays as it is.
+
+        Guarantee: the account's own. With a share, all charges to the payer together, added up over all parts, stay
+        within that share of the budget. A charge is told to the witness before `spend` returns. The k-th charge under
+        a ticket that is in the ledger already is not made again, and must be of the same event and label.
+        Assumes: of all that was ever drawn under one ticket, the answers of one run at most are given to anybody, and
+        which run that is does not depend on what was drawn.
+        Reference: ledger.md, "In somebody's name" and "Tickets".
+
+        Copies, parts and pickles act in the same name. In another process a ticket has another name, since two
+        processes would count its charges twice: what they charge is charged anew.
+        """
+        return replace(self, standing=self.standing.changed(payer, share, ticket, witness))
+
+    def close_ticket(self) -> None:
+        """Tell the witness that what was drawn under this handle's ticket is kept: nothing is drawn under it again."""
+        ticket, witness = self.standing.ticket, self.standing.witness
+        if ticket is not None and witness is not None and ticket.entries:
+            witness.close(self.name, ticket.name)
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
         """Return by how much charging an event would raise what the whole account has spent; charge nothing.
 
         In a part this is less than the event's own cost while other parts have spent more.
         """
-        history = self._current()
+        history = self._chain.current()
         amount = self._amount(event, at)
         after = self._account.spent(history.with_amount(self.path, amount).total())
         return after - self._account.spent(history.total())
 
     def affords(self, event: Event, *, at: Budget | None = None) -> bool:
         """Whether an event would fit into what is left now; charge nothing."""
-        amount, history = self._amount(event, at), self._current()
-        return self._fits(history, amount)
+        return self._fits(self._chain.current(), self._amount(event, at))
 
     def require_room(self, event: Event, *, label: str, at: Budget | None = None) -> None:
         """Refuse as `spend` would an event that does not fit into what is left now; charge nothing."""
-        self._refuse_beyond(self._current(), self._amount(event, at), event, label, at)
+        history, ticket = self._chain.current(), self.standing.ticket
+        if ticket is None or history.places.find(ticket.next) is None:
+            self._refuse_beyond(history, self._amount(event, at), event, label, at)
 
     def require(self, unit: Unit) -> None:
         """Refuse what is private for another unit than the account promises for; nothing is charged."""
@@ -235,12 +275,29 @@ class Ledger:
         check_text("label", label)
         self.require(unit)
         event = check_event(event)
-        text = event_to_json(event)
         amount = self._amount(event, at)
-        with self._writing() as (connection, history):
+        ticket = self.standing.ticket
+        with nullcontext() if ticket is None else ticket.place() as place:
+            entry = self._charged(place, label, amount, event, at)
+            if ticket is not None:
+                ticket.done(entry)
+        self.standing.tell(self.name, entry)
+        return entry
+
+    def _charged(self, place: Place | None, label: str, amount: Budget, event: Event, at: Budget | None) -> Entry:
+        """Append a charge, or find the one that was made at a ticket's place before."""
+        text = event_to_json(event)
+        with self._chain.writing() as (connection, history):
+            self._chain.remember(history)
+            known = None if place is None else history.places.find(place)
+            if known is not None:
+                entry = self._chain.entry(connection, *known)
+                self.standing.check_same(self.name, entry, self.path, label, amount, text)
+                return entry
             self._refuse_beyond(history, amount, event, label, at)
-            longer, entry = self._append(connection, history, label=label, amount=amount, event=text)
-        self._remember(longer)
+            content = written(label, self.path, amount, event=text, said=self.standing.written(place))
+            longer, entry = self._chain.append(connection, history, content)
+        self._chain.remember(longer)
         return entry
 
     def partition(self, name: str, parts: Sequence[str], *, fixed_by: Literal["index", "key"]) -> "dict[str, Ledger]":
@@ -255,125 +312,23 @@ class Ledger:
         Asking again for the same partition returns the same accounts.
         """
         check_partition(name, parts, fixed_by, self.unit)
-        with self._writing() as (connection, history):
+        declared = None
+        with self._chain.writing() as (connection, history):
             known = history.partitions.get((self.path, name))
             if known is None:
-                history, _ = self._append(
-                    connection, history, label=name, amount=Budget(0), parts=parts, fixed_by=fixed_by
-                )
+                content = written(name, self.path, Budget(0), parts=parts, fixed_by=fixed_by)
+                history, declared = self._chain.append(connection, history, content)
             elif known != Partition(tuple(parts), fixed_by):
                 raise InvalidParameter(
                     f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
                 )
-        self._remember(history)
-        return {part: replace(self, path=(*self.path, (name, part)), _history=history) for part in parts}
+        self._chain.remember(history)
+        if declared is not None:
+            self.standing.tell(self.name, declared)
+        return {part: replace(self, path=(*self.path, (name, part))) for part in parts}
 
     def _amount(self, event: Event, at: Budget | None) -> Budget:
         return self._account.charge(event, None if at is None else plain_budget("at", at))
-
-    def _append(
-        self,
-        connection: sa.Connection,
-        history: History,
-        *,
-        label: str,
-        amount: Budget,
-        event: str | None = None,
-        parts: Sequence[str] = (),
-        fixed_by: str | None = None,
-    ) -> tuple[History, Entry]:
-        content = {
-            "number": history.count + 1,
-            "time": datetime.now(UTC).isoformat(timespec="microseconds"),
-            "label": label,
-            "path": [list(step) for step in self.path],
-            "epsilon": str(amount.exact_epsilon),
-            "delta": str(amount.exact_delta),
-            "event": event,
-            "parts": list(parts),
-            "fixed_by": fixed_by,
-        }
-        text, link = json.dumps(content, sort_keys=True), digest(history.head, content)
-        longer, entry = history.extended([(text, link)]), Entry.read(text, link)
-        values = {"account": self.name, "number": longer.count, "content": text, "hash": link}
-        connection.execute(INSERT_ENTRY, values)
-        connection.execute(UPDATE_ACCOUNT, values)
-        return longer, entry
-
-    def _current(self) -> History:
-        # What another thread sees after this snapshot began must not be looked for in it.
-        history = self._history
-        for longer, _ in self._pieces(history):
-            history = longer
-        self._remember(history)
-        return history
-
-    def _pieces(self, seen: History) -> Iterator[tuple[History, Sequence[Row]]]:
-        """Verify what follows a history seen earlier, piece by piece: nobody is kept waiting meanwhile."""
-        whole = False
-        while not whole:
-            with self.store.reading() as connection:
-                found = self._found(connection, seen)
-            seen, links, whole = self._verified(seen, *found)
-            yield seen, links
-
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[sa.Connection, History]]:
-        """Open a transaction with the only right to charge, and give the verified history it begins with.
-
-        Who has much to catch up on lets others in after each piece.
-        """
-        seen = self._history
-        while True:
-            with self.store.writing(self.name) as connection:
-                seen, _, whole = self._verified(seen, *self._found(connection, seen))
-                if whole:
-                    yield connection, seen
-                    return
-
-    def _remember(self, history: History) -> None:
-        """Move this handle's memory forward; threads that share it may come in any order."""
-        if history.count > self._history.count:
-            self._history = history
-
-    def _left(self, history: History) -> Budget:
-        free = Budget(0)
-        for depth, (name, _) in enumerate(self.path):
-            parent = self.path[:depth]
-            free += history.largest_part(parent, name) - history.total(self.path[: depth + 1])
-        return self._account.left(history.total(), free)
-
-    def _row(self, connection: sa.Connection) -> Any:
-        row = connection.execute(SELECT_ACCOUNT, {"account": self.name}).first()
-        if row is None:
-            raise LedgerCorrupt(f"account {self.name!r} has vanished from {self.store}. Restore it from a backup.")
-        return row
-
-    def _found(self, connection: sa.Connection, seen: History) -> tuple[Any, Sequence[Row]]:
-        """Read the account, the last entry seen, if any, and a piece of what follows it: all of one state."""
-        values = {"account": self.name, "number": seen.count, "limit": _PIECE + (seen.count > 0)}
-        # The driver's own tuples: to make rows of them takes a tenth of the time of opening a long history.
-        links = cast("Any", connection.execute(SELECT_ENTRIES, values)).cursor.fetchall()
-        return self._row(connection), links
-
-    def _verified(self, seen: History, row: Any, links: Sequence[Row]) -> tuple[History, Sequence[Row], bool]:
-        """Verify a piece that was added to a history seen earlier, and that nothing of it has gone.
-
-        Return the longer history, what is new in it, and whether this is the end, where the account's own count and
-        head must agree.
-        """
-        known, new = (links[:1], links[1:]) if seen.count else ((), links)
-        is_there = [link for _, link in known] == [seen.head] * (seen.count > 0)
-        history, whole = seen.extended(new) if is_there else seen, len(new) < _PIECE
-        if not is_there or (whole and (row.count, row.head) != (history.count, history.head)):
-            raise LedgerCorrupt(
-                f"the history of account {self.name!r} at {self.store} was shortened or replaced. "
-                "Nothing was charged. Restore it from a backup; what was spent since must be charged again."
-            )
-        return history, new, whole
-
-    def _fits(self, history: History, amount: Budget) -> bool:
-        return bool(self._account.fits(history.with_amount(self.path, amount).total()))
 
     def _refuse_beyond(self, history: History, amount: Budget, event: Event, label: str, at: Budget | None) -> None:
         if not self._fits(history, amount):
@@ -381,12 +336,26 @@ class Ledger:
             refusal.event, refusal.at = event, at
             raise refusal
 
+    def _fits(self, history: History, amount: Budget) -> bool:
+        """Whether an amount fits into what is left, and into what is left of the payer's share."""
+        whole = self._account.fits(history.with_amount(self.path, amount).total())
+        return whole and self.standing.fits(self._account, history, amount)
+
+    def _left(self, history: History) -> Budget:
+        free = Budget(0)
+        for depth, (name, _) in enumerate(self.path):
+            parent = self.path[:depth]
+            free += history.largest_part(parent, name) - history.total(self.path[: depth + 1])
+        left = self._account.left(history.total(), free)
+        own = self.standing.left(self._account, history)
+        return left if own is None else Budget.smallest([left, own])
+
     def _refusal(self, label: str, amount: Budget, history: History) -> str:
         part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)
         return (
             f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
-            f"{self.budget} (account {self.name!r}{part}; {NEIGHBOURS[self.unit]}). Nothing was charged. "
-            "Ask for less, or stop here: a spent budget cannot be refilled for the same records."
+            f"{self.budget}{self.standing.words} (account {self.name!r}{part}; {NEIGHBOURS[self.unit]}). Nothing was "
+            "charged. Ask for less, or stop here: a spent budget cannot be refilled for the same records."
         )
 
     def __eq__(self, other: object) -> bool:
@@ -395,8 +364,8 @@ class Ledger:
     def __hash__(self) -> int:
         return hash(self._identity())
 
-    def _identity(self) -> tuple[str, str, PartPath]:
-        return self.store.url.render_as_string(hide_password=False), self.name, self.path
+    def _identity(self) -> tuple[str, str, PartPath, Standing]:
+        return self.store.url.render_as_string(hide_password=False), self.name, self.path, self.standing
 
     def __sklearn_clone__(self) -> "Ledger":
         return self
@@ -404,4 +373,6 @@ class Ledger:
     def __repr__(self) -> str:
         part = "".join(f", {name}={part!r}" for name, part in self.path)
         whom = f", unit={self.unit!r}" if self.unit != "record" else ""
-        return f"Ledger({self.address!r}, name={self.name!r}{part}, budget={self.budget!r}, {self.accountant}{whom})"
+        payer = f", payer={self.standing.payer!r}" if self.standing.payer is not None else ""
+        where = f"{self.address!r}, name={self.name!r}{part}"
+        return f"Ledger({where}, budget={self.budget!r}, {self.accountant}{whom}{payer})"

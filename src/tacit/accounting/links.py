@@ -1,9 +1,10 @@
 """Reading one link of an account's history: the text of an entry, and what of it the sums need.
 
 A link is verified by the hash of its content, written in one canonical way, behind the hash before it. Nearly every
-text is the one that a ledger writes itself: a fixed frame around nine JSON values. Such a text is taken apart by one
-pattern, and if each value is spelled canonically, then so is the whole, and its hash is that of the same pieces in a
-frame without blanks. Any other text is parsed and written again; both ways accept the same texts (ledger.md).
+text is the one that a ledger writes itself: a fixed frame around nine JSON values, and four more if it says who stands
+for the charge. Such a text is taken apart by one pattern, and if each value is spelled canonically, then so is the
+whole, and its hash is that of the same pieces in a frame without blanks. Any other text is parsed and written again;
+both ways accept the same texts (ledger.md).
 """
 
 import json
@@ -15,6 +16,7 @@ from hashlib import sha256
 from typing import Any
 
 from tacit.accounting.events import MORE_ASKED, event_from_json, number_limits
+from tacit.accounting.tickets import Place
 from tacit.errors import TacitError
 
 PartPath = tuple[tuple[str, str], ...]
@@ -26,8 +28,9 @@ _NONSENSE = (ValueError, KeyError, TypeError, ZeroDivisionError, OverflowError, 
 
 Declared = tuple[str, tuple[str, ...], str]
 """A partition: its name, its parts, and what fixes them."""
-Link = tuple[PartPath, str, str, Declared | None]
-"""What a verified link says: where it belongs, its epsilon and delta as fractions, and what it declares if any."""
+Link = tuple[PartPath, str, str, Declared | None, str | None, Place | None]
+"""What a verified link says: where it belongs, its epsilon and delta as fractions, what it declares if anything, who
+paid, and the place of its ticket, where somebody or something did."""
 
 
 def digest(previous: str, content: Mapping[str, Any]) -> str:
@@ -60,7 +63,25 @@ def _parsed(text: Any, link: object, head: str, number: int) -> Link | None:
     label, _ = content["label"], content["time"]
     declares = (label, tuple(content["parts"]), content["fixed_by"]) if content["parts"] else None
     hash(declares)
-    return _path(content["path"]), str(epsilon), str(delta), declares
+    payer, place = _standing(content["standing"]) if "standing" in content else (None, None)
+    return _path(content["path"]), str(epsilon), str(delta), declares, payer, place
+
+
+def _standing(said: Any) -> tuple[str | None, Place | None]:
+    """Return the payer and the place of a ticket; texts, a share above 0 and a number from 1 on, or nothing."""
+    payer, number, share, ticket = (said[name] for name in _STANDING)
+    if len(said) != len(_STANDING) or (ticket is None) != (number is None):
+        raise ValueError
+    if any(type(text) not in (str, type(None)) for text in (payer, share, ticket)) or "" in (payer, ticket):
+        raise ValueError
+    if share is not None and not Fraction(share) > 0:
+        raise ValueError
+    if number is not None and not (type(number) is int and number > 0):
+        raise ValueError
+    return payer, None if ticket is None or number is None else (ticket, number)
+
+
+_STANDING = ("payer", "place", "share", "ticket")
 
 
 def _path(steps: Any) -> PartPath:
@@ -77,6 +98,8 @@ _AMOUNT = rf"{_WHOLE}(?:/[1-9][0-9]{{0,99}})?"
 _FRAME = re.compile(
     rf'\{{"delta": "({_AMOUNT})", "epsilon": "({_AMOUNT})", "event": (null|{_STRING}), "fixed_by": null, '
     rf'"label": ({_STRING}), "number": ({_WHOLE}), "parts": \[\], "path": (\[\]|\[\[.*\]\]), '
+    rf'(?:"standing": \{{"payer": (null|{_STRING}), "place": (null|[1-9][0-9]{{0,99}}), '
+    rf'"share": (null|"[1-9][0-9]{{0,99}}(?:/[1-9][0-9]{{0,99}})?"), "ticket": (null|{_STRING})\}}, )?'
     rf'"time": ("{_PLAIN}")\}}'
 )
 
@@ -86,17 +109,28 @@ def _framed(text: Any, link: object, head: str, number: int) -> Link | None:
     match = _FRAME.fullmatch(text) if type(text) is str else None
     if match is None:
         return None
-    delta, epsilon, event, label, count, steps, time = match.groups()
+    delta, epsilon, event, label, count, steps, payer, place, share, ticket, time = match.groups()
     if count != str(number) or not _is_event(event) or ("\\" in label and not _is_canonical(label)):
         return None
     short, path = _place(steps)
+    said = None if payer is None else _said(payer, place, ticket)
+    standing = (
+        "" if said is None else f'"standing":{{"payer":{payer},"place":{place},"share":{share},"ticket":{ticket}}},'
+    )
     hashed = (
         f'["{head}",{{"delta":"{delta}","epsilon":"{epsilon}","event":{event},"fixed_by":null,'
-        f'"label":{label},"number":{count},"parts":[],"path":{short},"time":{time}}}]'
+        f'"label":{label},"number":{count},"parts":[],"path":{short},{standing}"time":{time}}}]'
     )
     if sha256(hashed.encode("ascii")).hexdigest() != link:
         return None
-    return path, epsilon, delta, None
+    return path, epsilon, delta, None, *(said or (None, None))
+
+
+def _said(payer: str, place: str, ticket: str) -> tuple[str | None, Place | None]:
+    """Return the payer and the place that canonical texts say; texts that are not are an error, and parsed."""
+    if any("\\" in text and not _is_canonical(text) for text in (payer, ticket)):
+        raise ValueError
+    return _standing(dict(zip(_STANDING, (*map(json.loads, (payer, place)), None, json.loads(ticket)), strict=True)))
 
 
 def _is_canonical(value: str) -> bool:

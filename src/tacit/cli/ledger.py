@@ -71,8 +71,8 @@ def show(
         entries = ledger.entries()
         table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"))
         # On a narrow terminal events would fold to ribbons; they are in --json whatever the width.
-        columns = ("#", "time (UTC)", "part", "what", "charged", "event")[
-            : 6 if console.width >= _ROOM_FOR_EVENTS else 5
+        columns = ("#", "time (UTC)", "part", "payer", "what", "charged", "event")[
+            : 7 if console.width >= _ROOM_FOR_EVENTS else 6
         ]
         for column in columns:
             table.add_column(column, overflow="fold")
@@ -187,6 +187,9 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "charged": exact_amount(entry.amount),
         "event": None if entry.event is None else json.loads(event_to_json(entry.event)),
         "parts": [] if entry.partition is None else list(entry.partition.parts),
+        "payer": entry.payer,
+        "share": None if entry.share is None else str(entry.share),
+        "ticket": None if entry.ticket is None else list(entry.ticket),
         "hash": entry.hash,
     }
 
@@ -198,4 +201,5 @@ def _row(entry: Entry) -> tuple[str, ...]:
     elif entry.partition is not None:
         charged = f"parts: {', '.join(entry.partition.parts)}"
     part = " / ".join(f"{partition}={part}" for partition, part in entry.path)
-    return str(entry.number), str(entry.time)[:16].replace("T", " "), part, str(entry.label), charged, event
+    time, payer = str(entry.time)[:16].replace("T", " "), entry.payer or ""
+    return str(entry.number), time, part, payer, str(entry.label), charged, event

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import NEIGHBOURS
+from tacit.accounting.witness import Witness, witness_at
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -32,8 +33,10 @@ class Dataset:
     `document` is what was declared about it, all of it public; `kept` says where the records are, and is not.
     """
 
-    def __init__(self, document: Mapping[str, Any], kept: Mapping[str, Any], settings: Settings) -> None:
-        self.document, self._kept, self._settings = document, kept, settings
+    def __init__(
+        self, document: Mapping[str, Any], kept: Mapping[str, Any], settings: Settings, witness: Witness
+    ) -> None:
+        self.document, self._kept, self._settings, self._witness = document, kept, settings, witness
         self.name: str = document["name"]
         self._opening = threading.Lock()
 
@@ -66,13 +69,18 @@ class Dataset:
 
     @cached_property
     def account(self) -> Ledger:
-        """The account of these records, as the service itself sees it: it pays for nothing by this handle."""
+        """The account of these records, as the service itself sees it: it pays for nothing by this handle.
+
+        It is refused if its history lost what the witness was told.
+        """
         name = self.document["account"]
-        return Ledger.open(self._settings.account(name), name=name)
+        told = self._witness.last(name)
+        return Ledger.open(self._settings.account(name), name=name, head=None if told is None else told[1])
 
     def ledger(self, caller: Caller, ticket: str | None = None) -> Ledger:
         """Return the account as a caller charges it: in their name, within their share, once for a ticket."""
-        return self.account
+        share = self.share(caller)
+        return self.account.acting(payer=caller.name, share=share, ticket=ticket, witness=self._witness)
 
     def share(self, caller: Caller) -> Fraction | None:
         """Return which part of the budget is the most that somebody may spend; None for all that is left."""
@@ -81,7 +89,7 @@ class Dataset:
 
     def summary(self, caller: Caller) -> dict[str, Any]:
         """Return what a list of data sets says of this one."""
-        account = self.account
+        account = self.ledger(caller)
         return {
             "name": self.name,
             "n": self.n,
@@ -90,7 +98,9 @@ class Dataset:
             "spent": amount(account.spent),
             "left": amount(account.remaining),
             "accountant": account.accountant,
-            "share": None,
+            "share": None
+            if (share := self.share(caller)) is None
+            else {"of": str(share), "spent": amount(account.paid)},
         }
 
     def facts(self, caller: Caller) -> dict[str, Any]:
@@ -120,8 +130,13 @@ class Datasets:
     """The data sets that are registered, opened once in a process."""
 
     def __init__(self, state: State, settings: Settings) -> None:
-        self._state, self._settings = state, settings
+        self._state, self._settings, self.witness = state, settings, witness_at(settings.witness)
         self._open: dict[str, Dataset] = {}
+
+    def check(self) -> None:
+        """Open every account; refuse to start over one whose history lost what its witness was told."""
+        for name in self.names():
+            _ = self.get(name).account
 
     def names(self) -> list[str]:
         """Return the names of all data sets."""
@@ -135,7 +150,7 @@ class Datasets:
                 row = connection.execute(sa.select(DATASET).where(DATASET.c.name == name)).first()
             if row is None:
                 raise missing("data set")
-            found = Dataset(json.loads(row.document), json.loads(row.kept), self._settings)
+            found = Dataset(json.loads(row.document), json.loads(row.kept), self._settings, self.witness)
             return self._open.setdefault(name, found)
         return self._open[name]
 

@@ -23,7 +23,7 @@ from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
 from tacit.service.clock import now
-from tacit.service.datasets import PARTS, Dataset, opened, split
+from tacit.service.datasets import PARTS, opened, split
 from tacit.service.settings import Settings
 from tacit.service.state import DATASET, State
 
@@ -55,7 +55,7 @@ class Declared:
             raise InvalidParameter("somebody must sign for what is declared public: signed_by = a name.")
 
 
-def register(declared: Declared, source: Any, state: State, settings: Settings) -> Dataset:
+def register(declared: Declared, source: Any, state: State, settings: Settings) -> None:
     """Read, clean and keep a table, open its account, and write down what is public of it."""
     records = Records(source, declared.schema, unit=declared.unit, key=declared.key)
     folder = private_folder(settings.tables) / f"{declared.name}-{unique_name()}"
@@ -67,7 +67,6 @@ def register(declared: Declared, source: Any, state: State, settings: Settings) 
         if connection.execute(sa.select(DATASET.c.name).where(DATASET.c.name == declared.name)).first():
             raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
         connection.execute(sa.insert(DATASET).values(**row, created=now()))
-    return Dataset(document, kept, settings)
 
 
 def _document(declared: Declared, records: Records) -> dict[str, Any]:

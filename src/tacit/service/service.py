@@ -19,6 +19,7 @@ class Service:
         self.state = State(settings.state, settings.limits.seconds)
         self.tokens = Tokens(self.state)
         self.datasets = Datasets(self.state, settings)
+        self.datasets.check()
 
     def close(self) -> None:
         """Let go of what is held."""

@@ -227,8 +227,7 @@ class StatisticalOracle:
         question = self._question(prepared, plan, asking)
         known = self._known(question)
         if known is not None:
-            means = np.array([float.fromhex(share) for share in known["shares"]])
-            return Shares(means, private=True, repeated=True)
+            return Shares(_read(known), private=True, repeated=True)
         self._engine.check()
         noisy = release(
             Deferred(demand.mechanism(plan.noise, plan.budget)),
@@ -240,7 +239,8 @@ class StatisticalOracle:
         )
         shares = demand.factor * noisy.value / demand.n
         if noisy.private:
-            self._remember(question, {"shares": [float(share).hex() for share in shares]})
+            kept = self._remember(question, {"shares": [float(share).hex() for share in shares]})
+            shares = _read(kept)
         return Shares(shares, noisy.private, noisy.entry)
 
     def _sums(self, prepared: Sequence[Prepared], asking: Asking) -> Floats:
@@ -272,10 +272,12 @@ class StatisticalOracle:
         found = self._answered.get(question)
         return found if found is not None or self._ledger is None else recall(self._ledger, question)
 
-    def _remember(self, question: str, content: Mapping[str, Any]) -> None:
+    def _remember(self, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Write an answer down; return the one to tell, which is that of whoever was first."""
         self._answered[question] = content
         if self._ledger is not None:
-            record(self._ledger, question, content)
+            self._answered[question] = record(self._ledger, question, content)
+        return self._answered[question]
 
     def _coins(self) -> Any:
         """Return None for real coins; for a rehearsal other coins at every call, fixed by the seed."""
@@ -299,6 +301,10 @@ class StatisticalOracle:
 
     def __repr__(self) -> str:
         return f"StatisticalOracle(n={self.n}, columns={len(self.columns)}, ledger={self._ledger!r})"
+
+
+def _read(kept: Mapping[str, Any]) -> Floats:
+    return np.array([float.fromhex(share) for share in kept["shares"]])
 
 
 def corrected_sums(engine: Engine, prepared: Sequence[Prepared], noise_rate: float, part: Part | None = None) -> Floats:

@@ -1,0 +1,282 @@
+"""Witnesses: a second place that remembers how far an account's history went.
+
+A ledger that is restored from a backup forgets what was spent since, and by itself cannot know. So each charge is told,
+once it is durable and before anything is drawn, to a place that is not restored with it; and so is each ticket under
+which an answer was kept, since nothing may be drawn under it again.
+
+    Witness
+    ├── FileWitness       a file, of one line for each thing told
+    ├── DatabaseWitness   two tables of another PostgreSQL or SQLite database
+    └── WebWitness        a URL: what is told is posted, what is asked is read with parameters
+"""
+
+import json
+import os
+import threading
+import urllib.parse
+import urllib.request
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import sqlalchemy as sa
+
+from tacit.accounting.store import Store
+from tacit.errors import InvalidParameter, LedgerCorrupt, WitnessFailed
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    fcntl = None  # type: ignore[assignment]
+
+_SECONDS = 10.0
+
+
+class Witness(ABC):
+    """A place that is told, durably, and can be asked."""
+
+    @abstractmethod
+    def append(self, account: str, number: int, head: str) -> None:
+        """Remember that an account has an entry with this number and hash; `WitnessFailed` if that is not sure."""
+
+    @abstractmethod
+    def close(self, account: str, ticket: str) -> None:
+        """Remember that an answer was kept under a ticket; `WitnessFailed` if that is not sure."""
+
+    @abstractmethod
+    def last(self, account: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the last entry that was told, if any was."""
+
+    @abstractmethod
+    def is_closed(self, account: str, ticket: str) -> bool:
+        """Whether an answer was kept under a ticket."""
+
+
+def witness_at(place: str) -> Witness:
+    """Return the witness at a place: a URL, a database's address, or a path."""
+    if place.startswith(("http://", "https://")):
+        return WebWitness(place)
+    return DatabaseWitness(place) if "://" in place else FileWitness(os.path.abspath(place))
+
+
+def checked_witness(witness: object) -> Witness:
+    """Return a witness; refuse anything else."""
+    if not isinstance(witness, Witness):
+        raise InvalidParameter(f"witness must be a Witness, as witness_at(place) gives, got {type(witness).__name__}.")
+    return witness
+
+
+@final
+class FileWitness(Witness):
+    """A file that is only ever appended to, synced to the disk after every line.
+
+    A line that a crash left unfinished was never answered for, and counts for nothing.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._turn = threading.Lock()
+        self._read = 0
+        self._last: dict[str, tuple[int, str]] = {}
+        self._closed: set[tuple[str, str]] = set()
+
+    def append(self, account: str, number: int, head: str) -> None:
+        """Write a line, and wait for the disk."""
+        self._write({"account": account, "number": number, "head": head})
+
+    def close(self, account: str, ticket: str) -> None:
+        """Write a line, and wait for the disk."""
+        self._write({"account": account, "ticket": ticket})
+
+    def last(self, account: str) -> tuple[int, str] | None:
+        """Read what was written since the file was read before."""
+        self._catch_up()
+        return self._last.get(account)
+
+    def is_closed(self, account: str, ticket: str) -> bool:
+        """Read what was written since the file was read before."""
+        self._catch_up()
+        return (account, ticket) in self._closed
+
+    def _write(self, told: Mapping[str, Any]) -> None:
+        line = json.dumps(told, sort_keys=True).encode("ascii") + b"\n"
+        failure = None
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                if fcntl is not None:
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+                size = os.fstat(handle).st_size
+                torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+                whole = b"\n" * torn + line
+                if os.write(handle, whole) != len(whole):
+                    raise OSError
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            failure = error.strerror or "not all was written"
+        if failure is not None:
+            raise WitnessFailed(f"the witness at {self._path!r} cannot be written to ({failure}).")
+
+    def _catch_up(self) -> None:
+        with self._turn:
+            try:
+                with open(self._path, "rb") as file:
+                    file.seek(self._read)
+                    lines = file.read()
+            except FileNotFoundError:
+                return
+            except OSError as error:
+                raise WitnessFailed(f"the witness at {self._path!r} cannot be read ({error.strerror}).") from None
+            whole, end, _ = lines.rpartition(b"\n")
+            self._read += len(whole) + len(end)
+            for line in whole.splitlines():
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            told = json.loads(line)
+            account = told["account"]
+            if "ticket" in told:
+                self._closed.add((account, told["ticket"]))
+            elif told["number"] > self._last.get(account, (0, ""))[0]:
+                self._last[account] = told["number"], told["head"]
+        except (ValueError, KeyError, TypeError):
+            return
+
+    def __reduce__(self) -> Any:
+        return FileWitness, (self._path,)
+
+
+_TABLES = sa.MetaData()
+_HEAD = sa.Table(
+    "tacit_witness",
+    _TABLES,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("head", sa.Text, nullable=False),
+)
+_CLOSED = sa.Table(
+    "tacit_witness_ticket",
+    _TABLES,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("ticket", sa.Text, primary_key=True),
+)
+
+
+@final
+class DatabaseWitness(Witness):
+    """Two tables of a database: one with the heads of accounts, one with tickets under which an answer was kept."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._url = Store.at(address).url
+        self._engine: sa.Engine | None = None
+
+    def append(self, account: str, number: int, head: str) -> None:
+        """Insert a row; one of the same number and another hash is of another history."""
+        found = self._add(_HEAD, {"account": account, "number": number}, {"head": head})
+        if found is not None and found.head != head:
+            raise LedgerCorrupt(
+                f"the witness knows another entry {number} of account {account!r}: this ledger is older than what was "
+                "spent, and went on from there. Stop, and restore the ledger that the witness knows."
+            )
+
+    def close(self, account: str, ticket: str) -> None:
+        """Insert a row."""
+        self._add(_CLOSED, {"account": account, "ticket": ticket}, {})
+
+    def last(self, account: str) -> tuple[int, str] | None:
+        """Return the row of the largest number."""
+        query = sa.select(_HEAD).where(_HEAD.c.account == account).order_by(_HEAD.c.number.desc()).limit(1)
+        row = self._with(lambda connection: connection.execute(query).first())
+        return None if row is None else (row.number, row.head)
+
+    def is_closed(self, account: str, ticket: str) -> bool:
+        """Look for the row."""
+        query = sa.select(_CLOSED).where(_CLOSED.c.account == account, _CLOSED.c.ticket == ticket)
+        return self._with(lambda connection: connection.execute(query).first()) is not None
+
+    def _add(self, table: sa.Table, key: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
+        """Insert a row unless there is one of that key; return the one that was there."""
+        query = sa.select(table).where(*(table.c[name] == value for name, value in key.items()))
+
+        def add(connection: sa.Connection) -> Any:
+            found = connection.execute(query).first()
+            if found is None:
+                connection.execute(sa.insert(table).values(**key, **more))
+            return found
+
+        return self._with(add)
+
+    def _with(self, act: Callable[[sa.Connection], Any]) -> Any:
+        # Whoever comes upon a row that another is inserting meanwhile finds it the second time.
+        for last in (False, True):
+            try:
+                with self._opened().begin() as connection:
+                    return act(connection)
+            except sa.exc.IntegrityError:
+                if last:
+                    break
+            except sa.exc.SQLAlchemyError:
+                break
+        raise WitnessFailed("the witness's database cannot be used.")
+
+    def _opened(self) -> sa.Engine:
+        if self._engine is None:
+            is_file = self._url.get_backend_name() == "sqlite"
+            waits: dict[str, Any] = {"timeout": _SECONDS} if is_file else {"connect_timeout": int(_SECONDS)}
+            engine = sa.create_engine(self._url, pool_pre_ping=True, connect_args=waits)
+            _TABLES.create_all(engine)
+            self._engine = engine
+        return self._engine
+
+    def __reduce__(self) -> Any:
+        return DatabaseWitness, (self._address,)
+
+
+@final
+class WebWitness(Witness):
+    """A URL. What is told is posted as JSON, and counts once the answer's status is 200 to 299.
+
+    Asked with ?account=, it answers {"number", "head"}, or null; with &ticket=, {"closed": true or false}.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def append(self, account: str, number: int, head: str) -> None:
+        """Post it."""
+        self._ask({}, {"account": account, "number": number, "head": head})
+
+    def close(self, account: str, ticket: str) -> None:
+        """Post it."""
+        self._ask({}, {"account": account, "ticket": ticket})
+
+    def last(self, account: str) -> tuple[int, str] | None:
+        """Ask for the last head."""
+        found = self._ask({"account": account})
+        try:
+            return None if found is None else (int(found["number"]), str(found["head"]))
+        except (KeyError, TypeError, ValueError):
+            raise WitnessFailed("the witness answers in another form than agreed.") from None
+
+    def is_closed(self, account: str, ticket: str) -> bool:
+        """Ask for the ticket."""
+        found = self._ask({"account": account, "ticket": ticket})
+        if not isinstance(found, dict) or not isinstance(found.get("closed"), bool):
+            raise WitnessFailed("the witness answers in another form than agreed.")
+        return bool(found["closed"])
+
+    def _ask(self, parameters: Mapping[str, str], told: Mapping[str, Any] | None = None) -> Any:
+        query = f"?{urllib.parse.urlencode(parameters)}" if parameters else ""
+        body = None if told is None else json.dumps(told).encode("ascii")
+        request = urllib.request.Request(self._url + query, body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+                text = answer.read(2**16)
+                return None if told is not None else json.loads(text)
+        except (OSError, ValueError):
+            pass
+        raise WitnessFailed("the witness cannot be reached, or did not agree.")
