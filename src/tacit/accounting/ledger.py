@@ -231,6 +231,11 @@ class Ledger:
         if ticket is not None and witness is not None and ticket.entries:
             witness.close(self.name, ticket.name)
 
+    def entry_of(self, ticket: str) -> int | None:
+        """Return the number of the first entry that was charged under a ticket, None if nothing was."""
+        found = self._chain.current().places.find((ticket, 1))
+        return None if found is None else found[0]
+
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
         """Return by how much charging an event would raise what the whole account has spent; charge nothing.
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from tacit.errors import TacitError
 from tacit.service.refusals import Refusal, body_of, shape, status_of
-from tacit.service.routes import datasets, health, pages, people
+from tacit.service.routes import datasets, health, jobs, models, pages, people, sessions
 from tacit.service.service import Service
 from tacit.service.settings import Settings
 from tacit.version import VERSION
@@ -26,6 +26,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.runner.wake()
         yield
         service.close()
 
@@ -38,7 +39,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    for routes in (health, people, datasets, pages):
+    for routes in (health, people, datasets, jobs, models, sessions, pages):
         app.include_router(routes.router)
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)

@@ -82,6 +82,10 @@ class Dataset:
         share = self.share(caller)
         return self.account.acting(payer=caller.name, share=share, ticket=ticket, witness=self._witness)
 
+    def entry_of(self, ticket: str) -> int | None:
+        """Return the number of the first entry that was charged under a ticket, if there is one."""
+        return self.account.entry_of(ticket)
+
     def share(self, caller: Caller) -> Fraction | None:
         """Return which part of the budget is the most that somebody may spend; None for all that is left."""
         share = self.document["shares"].get(caller.name)

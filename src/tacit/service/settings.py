@@ -21,6 +21,10 @@ class Limits:
     body: int = 2**20
     upload: int = 2**28
     depth: int = 40
+    jobs: int = 4
+    """How many unfinished jobs one person may have."""
+    queue: int = 100
+    """How many unfinished jobs there may be."""
     seconds: float = 30.0
     """How long a body may take to arrive, and the state or an account to answer."""
 
@@ -45,6 +49,10 @@ class Settings:
     port: int = 8765
     workers: int = 1
     padding: float = 0.05
+    job_threads: int = 1
+    """How many jobs each worker does at once."""
+    lease: float = 10.0
+    """How many seconds a worker may say nothing of a job before another takes it over."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -77,17 +85,23 @@ class Settings:
         for name in ("folder", "inbox"):
             if given.get(name) is not None:
                 given[name] = beside / str(given[name])
-        for name in ("port", "workers"):
+        for name in ("port", "workers", "job_threads"):
             if name in given:
                 given[name] = whole_number(name, given[name])
-        if "padding" in given:
-            given["padding"] = finite_number("padding", given["padding"])
+        for name in ("padding", "lease"):
+            if name in given:
+                given[name] = finite_number(name, given[name])
         return cls(**given, limits=Limits(**{name: _limit(name, limits[name]) for name in limits}))
 
     @property
     def uploads(self) -> Path:
         """Where files wait that a custodian sent."""
         return self.folder / "uploads"
+
+    @property
+    def sessions(self) -> Path:
+        """Where the secrets and the answers of interactive sessions are kept, on this machine."""
+        return self.folder / "sessions"
 
     @property
     def tables(self) -> Path:

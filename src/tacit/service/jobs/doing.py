@@ -1,0 +1,53 @@
+"""Doing a job: by its kind, under its ticket, in its owner's name; kept, then closed, then done."""
+
+from typing import TYPE_CHECKING, final
+
+from tacit.accounting.ledger import Ledger
+from tacit.service.datasets import Dataset
+from tacit.service.jobs import fits, scores
+from tacit.service.jobs.table import Job, Product
+from tacit.service.sessions.opening import forget_others, open_session
+from tacit.service.sessions.table import inserted
+from tacit.service.tokens import Caller
+
+if TYPE_CHECKING:
+    from tacit.service.service import Service
+
+KINDS = ("fit", "report", "session")
+
+
+def acting_for(owner: str) -> Caller:
+    """Return the owner of a job as a caller: the token that they asked with may have ended meanwhile."""
+    return Caller(owner, "analyst", "", "", None)
+
+
+@final
+class Doing:
+    """What the threads of a worker do with a job in hand.
+
+    A result is kept in the state, then the ticket is closed with the witness, so that nothing is drawn under it again
+    even if the state is restored from before; then the job is done, and the result may be given.
+    """
+
+    def __init__(self, service: "Service") -> None:
+        self._service, self._jobs, self._sessions = service, service.jobs, service.settings.sessions
+
+    def __call__(self, job: Job) -> bool:
+        """Do a job; False if it was no longer in this hand when it was to be kept."""
+        dataset = self._service.datasets.get(job.dataset)
+        ledger = dataset.ledger(acting_for(job.owner), job.ticket)
+        if job.result is None and not self._kept(job, dataset, ledger):
+            return False
+        self._service.datasets.witness.close(ledger.name, job.ticket)
+        return self._jobs.finish(job)
+
+    def _kept(self, job: Job, dataset: Dataset, ledger: Ledger) -> bool:
+        if job.kind == "fit":
+            return self._jobs.keep(job, fits.fit(dataset, job, ledger))
+        if job.kind == "report":
+            return self._jobs.keep(job, scores.judge(dataset, job, ledger, self._service))
+        facts, folder = open_session(dataset, job, ledger, self._sessions)
+        kept = self._jobs.keep(job, Product(facts), inserted(job.id, job.owner, job.dataset, folder, facts))
+        if kept:
+            forget_others(self._sessions, job)
+        return kept

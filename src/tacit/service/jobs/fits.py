@@ -1,0 +1,116 @@
+"""Fits: an estimator learns from a part of a data set, and becomes a model file with its card and a page."""
+
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.accounting.ledger import Ledger
+from tacit.data.levels import Levelled
+from tacit.data.records import Records
+from tacit.errors import InvalidParameter
+from tacit.models.file import save
+from tacit.releases import Release
+from tacit.reports.card import Card, card_of_model
+from tacit.reports.page import model_page
+from tacit.service.datasets import Dataset, amount
+from tacit.service.estimators import estimator_of
+from tacit.service.jobs.table import Job, Product
+from tacit.service.refusals import missing
+
+MOST_AT_ONCE = 10**8
+"""How many numbers a kernel model may hold at once: records times features or landmarks, or pairs of records."""
+
+_MOST_FEATURES, _CURVED = 5000, 40
+
+
+def prepared(dataset: Dataset, body: Mapping[str, Any]) -> tuple[Any, Records]:
+    """Return the estimator and the records of a fit that can be done here, by public facts alone."""
+    estimator, records = (
+        estimator_of({name: body[name] for name in ("estimator", "parameters")}),
+        part_of(dataset, body),
+    )
+    check_work(estimator, records)
+    return estimator, records
+
+
+def part_of(dataset: Dataset, body: Mapping[str, Any]) -> Records:
+    """Return the part of the data set that is asked for."""
+    part = body.get("part", "all")
+    if part not in dataset.document["parts"]:
+        raise missing("part")
+    return dataset.part(part)
+
+
+def check_work(estimator: Any, records: Records) -> None:
+    """Refuse a fit that would take too much room, by what is declared and by the public number of records."""
+    width = _most_features(estimator, records)
+    if width > _MOST_FEATURES:
+        raise InvalidParameter(
+            f"a fit may have {_MOST_FEATURES} features, and this one could have {width}: ask for fewer interactions."
+        )
+    if not hasattr(estimator, "landmarks"):
+        return
+    points = estimator.landmarks
+    count = records.n if points is None else points if isinstance(points, int) else np.shape(points)[0]
+    held = records.n * max(width, count)
+    if held > MOST_AT_ONCE:
+        raise InvalidParameter(
+            f"a kernel model may hold {MOST_AT_ONCE:,} numbers at once, and this one would hold {held:,}: "
+            "give landmarks, or fewer of them."
+        )
+
+
+def _most_features(estimator: Any, records: Records) -> int:
+    """Bound how many features records have once they are encoded: each pair of columns has all pairs of theirs."""
+    curves, pairs = estimator._coding(records) if hasattr(estimator, "_coding") else (False, None)
+    schema, line = records.schema, _CURVED if curves else 2
+    sizes = {
+        name: max(line, len(column.classes)) if isinstance(column, Levelled) else line
+        for name, column in ((each, schema.columns[each]) for each in schema.features)
+    }
+    named = [[sizes.get(str(each), 0) for each in pair] for pair in pairs or ()]
+    return sum(sizes.values()) + sum(math.prod(pair) for pair in named)
+
+
+def fit(dataset: Dataset, job: Job, ledger: Ledger) -> Product:
+    """Fit, and return what is kept: nothing leaves before that."""
+    estimator, records = prepared(dataset, job.body)
+    estimator.ledger = ledger
+    estimator.fit(records)
+    card = card_of_model(estimator, ledger=ledger)
+    facts = {
+        **paid(estimator.release_),
+        "model": job.id,
+        "estimator": type(estimator).__name__,
+        "part": job.body.get("part", "all"),
+        "n": records.n,
+        "features": int(estimator.n_features_in_),
+        "classes": classes_of(estimator),
+        "open": card.open,
+    }
+    return Product(facts, file_of(estimator, card), card.to_json(), model_page(estimator, card))
+
+
+def classes_of(model: Any) -> list[str]:
+    """Return the names of the classes that a model tells, none for one that predicts numbers."""
+    known = getattr(model, "classes_", None)
+    return [] if known is None else [str(name) for name in known.tolist()]
+
+
+def paid(release: Release[Any]) -> dict[str, Any]:
+    """Return what a release cost; refuse one that nobody paid for."""
+    if not release.private or release.entry is None or release.budget is None:
+        raise InvalidParameter("nothing is kept that is not private and paid for.")
+    return {"guarantee": release.guarantee, "cost": amount(release.budget), "entry": release.entry.number}
+
+
+def file_of(model: Any, card: Card) -> bytes:
+    """Return the bytes of a model file."""
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        path = Path(folder) / "model.tacit"
+        save(model, path, card=card)
+        return path.read_bytes()

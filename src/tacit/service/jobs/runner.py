@@ -1,0 +1,149 @@
+"""Threads of a worker that run jobs: take one in hand, keep its beat, do it, keep what it made."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import final
+
+from tacit.errors import TacitError
+from tacit.numerics.progress import progress
+from tacit.service.jobs.table import MOST_ATTEMPTS, Job, Jobs
+from tacit.service.refusals import body_of, shape
+
+Work = Callable[[Job], bool]
+"""Does a job and keeps what it made; False if the job was no longer in this hand by then."""
+
+_POLL = 1.0
+_BEATS_A_LEASE = 5
+
+
+@final
+class NotWanted(BaseException):
+    """A job was cancelled, was taken over, or its worker stops: what it would have made is for nobody."""
+
+
+@final
+@dataclass(eq=False)
+class _InHand:
+    """A job that one thread of this worker does, and how far it is by public numbers."""
+
+    job: Job
+    done: int = 0
+    total: int = 0
+    unwanted: threading.Event = field(default_factory=threading.Event)
+
+    def report(self, done: int, total: int) -> None:
+        """Note how far a fit is; end one that nobody wants any more."""
+        self.done, self.total = done, total
+        if self.unwanted.is_set():
+            raise NotWanted
+
+
+@final
+class Runner:
+    """Runs the jobs of a service in a few threads of this process, and takes over those of workers that died.
+
+    Guarantee: a job that is begun again, after its worker died or was too slow to say that it lives, spends under the
+    same ticket, and is charged once; what is kept and given is what one attempt made from one draw.
+    Assumes: a worker dies, or falls silent for a lease, for reasons that have nothing to do with records and noise.
+    Reference: tacit/accounting/ledger.md, tickets; docs/decisions/0027-the-service.md.
+    """
+
+    def __init__(self, jobs: Jobs, work: Work, threads: int, lease: float) -> None:
+        self._jobs, self._work, self._count, self._lease = jobs, work, threads, lease
+        self._threads: list[threading.Thread] = []
+        self._waking, self._stopping = threading.Event(), threading.Event()
+        self._hands: set[_InHand] = set()
+        self._seen: dict[str, tuple[int, float]] = {}
+        self._starting = threading.Lock()
+
+    def wake(self) -> None:
+        """Look for jobs now; begin to, if no thread runs yet."""
+        with self._starting:
+            if not self._threads and not self._stopping.is_set():
+                roles = [self._keep_beating, *[self._run] * self._count]
+                self._threads = [threading.Thread(target=role, daemon=True, name="tacit jobs") for role in roles]
+                for thread in self._threads:
+                    thread.start()
+        self._waking.set()
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """Begin nothing more, and let jobs in hand wait for another worker."""
+        self._stopping.set()
+        self._waking.set()
+        for hand in list(self._hands):
+            hand.unwanted.set()
+        until = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._waking.clear()
+            job = self._next()
+            if job is None:
+                self._waking.wait(min(_POLL, self._lease / _BEATS_A_LEASE))
+            else:
+                self._do(job)
+
+    def _next(self) -> Job | None:
+        """Return a job taken in hand: one that waits, or one whose beat has stood still for a lease."""
+        try:
+            return self._jobs.claim() or self._left_alone()
+        except TacitError:
+            return None
+
+    def _left_alone(self) -> Job | None:
+        present, moment = self._jobs.beats(), time.monotonic()
+        self._seen = {
+            job: self._seen[job] if self._seen.get(job, (None,))[0] == beat else (beat, moment)
+            for job, beat in present.items()
+        }
+        for job, (beat, since) in list(self._seen.items()):
+            if moment - since > self._lease:
+                taken = self._jobs.take(job, beat)
+                if taken is not None:
+                    return taken
+        return None
+
+    def _do(self, job: Job) -> None:
+        hand = _InHand(job)
+        self._hands.add(hand)
+        try:
+            self._attempt(hand)
+        except NotWanted:
+            if self._stopping.is_set():
+                self._quietly(lambda: self._jobs.hand_back(job))
+        except TacitError as error:
+            failure = body_of(error)["error"]
+            self._quietly(lambda: self._jobs.fail(job, failure))
+        except BaseException:
+            # Neither kind nor words are told: they could speak of records.
+            self._quietly(lambda: self._jobs.fail(job, shape("UnexpectedFailure", "")["error"]))
+        finally:
+            self._hands.discard(hand)
+
+    def _attempt(self, hand: _InHand) -> None:
+        if hand.job.attempts > MOST_ATTEMPTS:
+            words = f"its worker stopped {MOST_ATTEMPTS} times in the middle of it. What it was charged stays charged."
+            self._jobs.fail(hand.job, shape("Interrupted", words)["error"])
+            return
+        with progress(hand.report):
+            self._work(hand.job)
+
+    def _quietly(self, write: Callable[[], object]) -> None:
+        """Write how a job ended; if that fails, its beat stands still, and somebody begins it again."""
+        try:
+            write()
+        except TacitError:
+            return
+
+    def _keep_beating(self) -> None:
+        while not self._stopping.wait(self._lease / _BEATS_A_LEASE):
+            for hand in list(self._hands):
+                try:
+                    if not self._jobs.beating(hand.job, hand.done, hand.total):
+                        hand.unwanted.set()
+                except TacitError:
+                    continue

@@ -1,0 +1,95 @@
+"""Reports: all scores of a model on a part of a data set that it did not learn from, as figures with their ranges."""
+
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import is_regressor
+
+from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
+from tacit.data.records import Records
+from tacit.errors import InvalidParameter
+from tacit.evaluation import ClassesReport, Figure, Report, report
+from tacit.evaluation.reading import tells_classes
+from tacit.models.file import load
+from tacit.reports.card import card_of_scores
+from tacit.reports.page import model_page
+from tacit.reports.scores import pictures_of, scored
+from tacit.service.datasets import Dataset
+from tacit.service.jobs.fits import paid, part_of
+from tacit.service.jobs.table import Job, Product
+
+if TYPE_CHECKING:
+    from tacit.service.service import Service
+
+
+def opened(data: bytes) -> Any:
+    """Return the model in the bytes of a file."""
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        path = Path(folder) / "model.tacit"
+        path.write_bytes(data)
+        return load(path)
+
+
+def prepared(dataset: Dataset, body: Mapping[str, Any], owner: str, service: "Service") -> tuple[Any, Records]:
+    """Return a model of the owner's, and records that it can be judged on: its columns, declared in the same way."""
+    job = service.jobs.of(owner, body["model"])
+    product = service.jobs.product(job)
+    if product.model is None:
+        raise InvalidParameter("scores are of a model, and this job made none.")
+    model, records = opened(product.model), part_of(dataset, body)
+    if not (tells_classes(model) or is_regressor(model)):
+        raise InvalidParameter(f"a {type(model).__name__} has no scores: wanted a classifier or a regression.")
+    if service.datasets.get(job.dataset).schema.to_toml() != records.schema.to_toml():
+        raise InvalidParameter("the model learned from columns that are declared otherwise.")
+    if not asked_budget(body).exact_epsilon:
+        raise InvalidParameter("epsilon must be above 0 to learn anything.")
+    return model, records
+
+
+def asked_budget(body: Mapping[str, Any]) -> Budget:
+    """Return what the scores may cost."""
+    return Budget(body["epsilon"], body.get("delta", 0.0))
+
+
+def judge(dataset: Dataset, job: Job, ledger: Ledger, service: "Service") -> Product:
+    """Score a model, for one charge, and return what is kept."""
+    model, records = prepared(dataset, job.body, job.owner, service)
+    budget = asked_budget(job.body)
+    told = report(model, records, epsilon=budget.epsilon, delta=budget.delta, ledger=ledger)
+    card = card_of_scores(model, told.release, ledger=ledger)
+    page = model_page(
+        model, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
+    )
+    facts = {
+        **paid(told.release),
+        "model": job.body["model"],
+        "part": job.body.get("part", "all"),
+        "n": records.n,
+        "report": figures_of(told),
+    }
+    return Product(facts, None, card.to_json(), page)
+
+
+def figures_of(told: Report) -> dict[str, Any]:
+    """Return the figures of a report, and for several classes those of each against the rest, as plain values."""
+    each = {str(name): told.of(name) for name in told.classes} if isinstance(told, ClassesReport) else {}
+    return {
+        "guarantee": told.release.guarantee,
+        "figures": {name: _figure(figure) for name, figure in told.figures().items()},
+        "classes": {name: figures_of(one) for name, one in each.items()},
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    """Return a score and where it is: as far as noise goes, as far as the sample goes, and both."""
+    ranges = {name: [_plain(end) for end in getattr(figure, name)] for name in ("noise", "sampling", "interval")}
+    return {"value": _plain(figure.value), **ranges, "confidence": figure.confidence}
+
+
+def _plain(number: float) -> float | None:
+    """Return a number, None for what is none or has no bound."""
+    return float(number) if math.isfinite(number) else None

@@ -1,0 +1,241 @@
+"""The jobs of a service, in its state: who has which in hand, how far it is, and what came of it.
+
+A job is waiting, running, done, failed or cancelled. Whoever runs it holds it by a name of their own and raises its
+beat now and then; whoever sees a beat stand still takes the job over, under a new name. Only the present holder can
+write how a job ended: what a former one drew is kept by nobody and given to nobody. No clock is compared with another
+machine's, or with itself before it was set.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Self, final
+
+import sqlalchemy as sa
+
+from tacit.noise import unique_name
+from tacit.service.clock import now
+from tacit.service.refusals import Refusal, missing
+from tacit.service.settings import Limits
+from tacit.service.state import TABLES, State
+
+JOB = sa.Table(
+    "tacit_service_job",
+    TABLES,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("ticket", sa.Text, nullable=False, unique=True),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("done", sa.Integer, nullable=False),
+    sa.Column("total", sa.Integer, nullable=False),
+    sa.Column("holder", sa.Text),
+    sa.Column("beat", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("result", sa.Text),
+    sa.Column("error", sa.Text),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("finished", sa.Text),
+    sa.Index("tacit_service_job_state", "state", "created"),
+    sa.Index("tacit_service_job_owner", "owner", "created"),
+)
+PRODUCT = sa.Table(
+    "tacit_service_product",
+    TABLES,
+    sa.Column("job", sa.Text, primary_key=True),
+    sa.Column("model", sa.LargeBinary),
+    sa.Column("card", sa.Text),
+    sa.Column("page", sa.Text),
+)
+"""What jobs made to be fetched: a model file with its card, and a page about it or about scores."""
+
+MOST_ATTEMPTS = 5
+"""How often a job is begun. Workers die for reasons of their own; should one die of what it drew, not for ever."""
+UNFINISHED = ("waiting", "running")
+_MOST_LISTED = 200
+
+
+@final
+@dataclass(frozen=True)
+class Product:
+    """What a job made: public facts, and what is fetched by itself."""
+
+    result: Mapping[str, Any]
+    model: bytes | None = None
+    card: str | None = None
+    page: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Job:
+    """A job as it was when it was read; `holder` is the name by which somebody has it in hand."""
+
+    id: str
+    owner: str
+    ticket: str
+    dataset: str
+    kind: str
+    body: Mapping[str, Any]
+    state: str
+    done: int
+    total: int
+    holder: str | None
+    beat: int
+    attempts: int
+    result: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None
+    created: str
+    finished: str | None
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """Read a row of the table."""
+        plain = {name: row._mapping[name] for name in cls.__dataclass_fields__}
+        for name in ("body", "result", "error"):
+            plain[name] = None if plain[name] is None else json.loads(plain[name])
+        return cls(**plain)
+
+
+@final
+class Jobs:
+    """All jobs of a service, as any of its workers sees them."""
+
+    def __init__(self, state: State, limits: Limits) -> None:
+        self._state, self._limits = state, limits
+
+    def add(self, owner: str, ticket: str, dataset: str, kind: str, body: Mapping[str, Any]) -> Job:
+        """Add a job, or return the one that this ticket has; refuse more than one person, or all, may have waiting."""
+        row = {
+            "id": unique_name(), "owner": owner, "ticket": ticket, "dataset": dataset, "kind": kind,
+            "body": json.dumps(body), "state": "waiting", "done": 0, "total": 0, "beat": 0, "attempts": 0,
+            "created": now(),
+        }  # fmt: skip
+        with self._state.writing() as connection:
+            known = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).first()
+            if known is None:
+                self._check_room(connection, owner)
+                connection.execute(sa.insert(JOB).values(row))
+                known = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).one()
+        return Job.of(known)
+
+    def _check_room(self, connection: sa.Connection, owner: str) -> None:
+        unfinished = sa.select(sa.func.count()).select_from(JOB).where(JOB.c.state.in_(UNFINISHED))
+        everybody, own = (
+            connection.execute(each).scalar_one() for each in (unfinished, unfinished.where(JOB.c.owner == owner))
+        )
+        if own >= self._limits.jobs or everybody >= self._limits.queue:
+            whose = "you have" if own >= self._limits.jobs else "the service has"
+            raise Refusal(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "TooManyJobs",
+                f"{whose} as many unfinished jobs as there may be.",
+                wait=10,
+            )
+
+    def under(self, ticket: str) -> Job | None:
+        """Return the job that a ticket has, if there is one."""
+        with self._state.reading() as connection:
+            row = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).first()
+        return None if row is None else Job.of(row)
+
+    def of(self, owner: str | None, job: str) -> Job:
+        """Return somebody's job; with None, anybody's. Others' are refused as if they were not there."""
+        with self._state.reading() as connection:
+            row = connection.execute(sa.select(JOB).where(JOB.c.id == job)).first()
+        if row is None or owner not in (None, row.owner):
+            raise missing("job")
+        return Job.of(row)
+
+    def listed(self, owner: str, kind: str | None = None, state: str | None = None) -> list[Job]:
+        """Return somebody's last jobs, the newest first."""
+        wanted = sa.select(JOB).where(JOB.c.owner == owner).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
+        for column, value in ((JOB.c.kind, kind), (JOB.c.state, state)):
+            wanted = wanted if value is None else wanted.where(column == value)
+        with self._state.reading() as connection:
+            return [Job.of(row) for row in connection.execute(wanted)]
+
+    def beats(self) -> dict[str, int]:
+        """Return the beat of every job that is in somebody's hand."""
+        with self._state.reading() as connection:
+            rows = connection.execute(sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "running"))
+            return {row.id: row.beat for row in rows}
+
+    def claim(self) -> Job | None:
+        """Take the job that waits longest in hand, if there is one."""
+        first = sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "waiting").order_by(JOB.c.created, JOB.c.id)
+        with self._state.reading() as connection:
+            row = connection.execute(first.limit(1)).first()
+        return None if row is None else self.take(row.id, row.beat, "waiting")
+
+    def take(self, job: str, beat: int, state: str = "running") -> Job | None:
+        """Take a job in hand, under a new name, if its beat is still this one; nothing if somebody was faster."""
+        holder = unique_name()
+        taking = (
+            sa.update(JOB)
+            .where(JOB.c.id == job, JOB.c.state == state, JOB.c.beat == beat)
+            .values(state="running", holder=holder, beat=beat + 1, attempts=JOB.c.attempts + 1, done=0)
+        )
+        with self._state.writing() as connection:
+            if connection.execute(taking).rowcount != 1:
+                return None
+            return Job.of(connection.execute(sa.select(JOB).where(JOB.c.id == job)).one())
+
+    def beating(self, job: Job, done: int, total: int) -> bool:
+        """Raise the beat of a job in hand, and say how far it is; False if it is no longer in this hand."""
+        return self._in_hand(job, beat=JOB.c.beat + 1, done=done, total=total)
+
+    def hand_back(self, job: Job) -> None:
+        """Let a job wait for somebody else: this worker stops, which is not the job's doing."""
+        self._in_hand(job, state="waiting", holder=None, attempts=JOB.c.attempts - 1, done=0)
+
+    def keep(self, job: Job, product: Product, *also: sa.Insert) -> bool:
+        """Keep what a job made, all of it or nothing, if the job is still in this hand; it is given once it is done."""
+        with self._state.writing() as connection:
+            values = {"result": json.dumps(product.result)}
+            if connection.execute(self._update(job, values)).rowcount != 1:
+                return False
+            made = {"job": job.id, "model": product.model, "card": product.card, "page": product.page}
+            connection.execute(sa.insert(PRODUCT).values(made))
+            for insert in also:
+                connection.execute(insert)
+        return True
+
+    def finish(self, job: Job) -> bool:
+        """Say that a job is done whose result was kept, if the job is still in this hand."""
+        return self._in_hand(job, state="done", finished=now())
+
+    def fail(self, job: Job, error: Mapping[str, Any]) -> bool:
+        """Write down that a job failed, if it is still in this hand."""
+        return self._in_hand(job, state="failed", error=json.dumps(error), finished=now())
+
+    def cancel(self, owner: str, job: str) -> Job:
+        """Cancel somebody's job if it is not finished; whoever has it in hand can keep nothing of it any more."""
+        found = self.of(owner, job)
+        ending = (
+            sa.update(JOB)
+            .where(JOB.c.id == found.id, JOB.c.state.in_(UNFINISHED))
+            .values(state="cancelled", finished=now())
+        )
+        with self._state.writing() as connection:
+            connection.execute(ending)
+        return self.of(owner, job)
+
+    def product(self, job: Job) -> Product:
+        """Return what a finished job made."""
+        with self._state.reading() as connection:
+            row = connection.execute(sa.select(PRODUCT).where(PRODUCT.c.job == job.id)).first()
+        if row is None or job.state != "done" or job.result is None:
+            raise missing("result")
+        return Product(job.result, row.model, row.card, row.page)
+
+    def _in_hand(self, job: Job, **values: Any) -> bool:
+        with self._state.writing() as connection:
+            return bool(connection.execute(self._update(job, values)).rowcount == 1)
+
+    def _update(self, job: Job, values: Mapping[str, Any]) -> sa.Update:
+        mine = (JOB.c.id == job.id, JOB.c.state == "running", JOB.c.holder == job.holder)
+        return sa.update(JOB).where(*mine).values(**values)

@@ -1,0 +1,30 @@
+"""What the owner of a job is told of it."""
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.service.jobs.table import UNFINISHED, Job
+
+if TYPE_CHECKING:
+    from tacit.service.service import Service
+
+
+def told(service: "Service", job: Job) -> dict[str, Any]:
+    """Return a job as plain values; what was charged is read from the account, whatever became of the job."""
+    result = job.result if job.state == "done" else None
+    entry = service.datasets.get(job.dataset).entry_of(job.ticket)
+    counts = job.state in UNFINISHED or job.state == "done"
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "dataset": job.dataset,
+        "state": job.state,
+        "done": job.done if counts else 0,
+        "total": job.total if counts else 0,
+        "charged": entry is not None,
+        "cost": None if result is None else result["cost"],
+        "entry": entry,
+        "error": job.error,
+        "result": result,
+        "created": job.created,
+        "finished": job.finished,
+    }

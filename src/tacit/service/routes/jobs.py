@@ -1,0 +1,102 @@
+"""Jobs: fits, reports and sessions that are asked for, how far they are, and their end."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.service.access import Analyst, Anyone, TheService
+from tacit.service.jobs.asking import job_of
+from tacit.service.jobs.telling import told
+from tacit.service.service import Service
+from tacit.service.tokens import Caller
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+Name = Annotated[str, Field(max_length=64)]
+Part = Annotated[str, Field(max_length=16)]
+
+
+class _Strict(BaseModel):
+    """A body with these fields and no others, of exactly their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Fit(_Strict):
+    """An estimator to fit, and on what."""
+
+    estimator: Name = Field(examples=["PrivateLogisticRegression"])
+    parameters: dict[str, Any] = Field(examples=[{"epsilon": 0.5, "delta": 1e-6}])
+    part: Part = "all"
+
+
+class Report(_Strict):
+    """A model to score, and on what."""
+
+    model: Name
+    epsilon: float = Field(examples=[0.2])
+    delta: float = 0.0
+    part: Part = "test"
+
+
+class Session(_Strict):
+    """A predictor that answers on demand, and what it learns from."""
+
+    parameters: dict[str, Any] = Field(
+        examples=[{"epsilon": 1.0, "delta": 1e-6, "kernel": {"kind": "rbf", "value": {"gamma": 1.0}}, "landmarks": 50}]
+    )
+    part: Part = "all"
+
+
+@router.post("/datasets/{name}/fits", status_code=202)
+def fit(name: str, body: Fit, key: Key, service: TheService, caller: Analyst) -> dict[str, Any]:
+    """Fit an estimator, charged once; the model is fetched when the job is done."""
+    return _begun(service, caller, name, "fit", key, body.model_dump())
+
+
+@router.post("/datasets/{name}/reports", status_code=202)
+def report(name: str, body: Report, key: Key, service: TheService, caller: Analyst) -> dict[str, Any]:
+    """Score a model of one's own on records that it did not learn from, charged once for all its figures."""
+    return _begun(service, caller, name, "report", key, body.model_dump())
+
+
+@router.post("/datasets/{name}/sessions", status_code=202)
+def session(name: str, body: Session, key: Key, service: TheService, caller: Analyst) -> dict[str, Any]:
+    """Fit a model that stays here and answers points with noise, charged once for all its answers."""
+    return _begun(service, caller, name, "session", key, body.model_dump())
+
+
+@router.get("/jobs")
+def listed(service: TheService, caller: Anyone) -> dict[str, Any]:
+    """List one's last jobs, the newest first."""
+    return {"jobs": [told(service, job) for job in service.jobs.listed(caller.name)]}
+
+
+@router.get("/jobs/{job}")
+def one(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
+    """Tell how far a job is, what it cost, and what came of it."""
+    return {"job": told(service, service.jobs.of(caller.name, job))}
+
+
+@router.delete("/jobs/{job}")
+def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
+    """Cancel a job. What it was charged stays charged, and one that runs may be charged in the next moments."""
+    return {"job": told(service, service.jobs.cancel(caller.name, job))}
+
+
+@router.get("/jobs/{job}/report")
+def page(job: str, service: TheService, caller: Anyone) -> HTMLResponse:
+    """Return the page about what a job made: a model, or the scores of one."""
+    return HTMLResponse(service.jobs.product(service.jobs.of(caller.name, job)).page or "")
+
+
+def _begun(
+    service: Service, caller: Caller, dataset: str, kind: str, key: str, body: Mapping[str, Any]
+) -> dict[str, Any]:
+    job = job_of(service, caller, dataset, kind, key, body)
+    service.runner.wake()
+    return {"job": told(service, job)}

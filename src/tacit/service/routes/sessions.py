@@ -1,0 +1,37 @@
+"""Sessions: points are sent, and answered with error bars; a point that is asked again has the same answer."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.service.access import Anyone, TheService
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+
+class Points(BaseModel):
+    """Points to answer: objects by the columns' names, or lists in the order of the schema."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    points: list[Any] = Field(min_length=1, max_length=1000, examples=[[{"age": 61, "smoker": True}]])
+
+
+@router.get("")
+def listed(service: TheService, caller: Anyone) -> dict[str, Any]:
+    """List one's last sessions, the newest first, with what is public of each."""
+    return {"sessions": [session.public() for session in service.session_table.listed(caller.name)]}
+
+
+@router.get("/{session}")
+def one(session: str, service: TheService, caller: Anyone) -> dict[str, Any]:
+    """Tell what is public of a session, and how many more points it answers."""
+    found = service.session_table.of(caller.name, session)
+    return {**found.public(), **service.sessions.left(found)}
+
+
+@router.post("/{session}/answers")
+def answers(session: str, body: Points, service: TheService, caller: Anyone) -> dict[str, Any]:
+    """Answer points. Nothing more is charged; every answer is kept, and is the same for ever."""
+    return service.sessions.answer(service.session_table.of(caller.name, session), body.points)

@@ -1,0 +1,79 @@
+"""The sessions of a service, in its state: public facts, and where on this machine their files are."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import sqlalchemy as sa
+
+from tacit.service.clock import now
+from tacit.service.jobs.table import JOB
+from tacit.service.refusals import missing
+from tacit.service.state import TABLES, State
+
+SESSION = sa.Table(
+    "tacit_service_session",
+    TABLES,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("folder", sa.Text, nullable=False),
+    sa.Column("facts", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Index("tacit_service_session_owner", "owner", "created"),
+)
+_MOST_LISTED = 200
+_OPEN = sa.select(SESSION).join(JOB, (JOB.c.id == SESSION.c.id) & (JOB.c.state == "done"))
+"""Sessions whose job is done: before that its ticket may not be closed, and nothing may be given."""
+
+
+@final
+@dataclass(frozen=True)
+class Session:
+    """A session that was opened: whose it is, what is public of it, and its folder's name."""
+
+    id: str
+    owner: str
+    dataset: str
+    folder: str
+    facts: Mapping[str, Any]
+    created: str
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """Read a row of the table."""
+        plain = {name: row._mapping[name] for name in cls.__dataclass_fields__}
+        return cls(**{**plain, "facts": json.loads(plain["facts"])})
+
+    def public(self) -> dict[str, Any]:
+        """Return what its owner is told."""
+        return {"id": self.id, "dataset": self.dataset, "created": self.created, **self.facts}
+
+
+def inserted(session: str, owner: str, dataset: str, folder: str, facts: Mapping[str, Any]) -> sa.Insert:
+    """Return what adds a session, in the transaction in which its job is done."""
+    row = {"id": session, "owner": owner, "dataset": dataset, "folder": folder, "facts": json.dumps(facts)}
+    return sa.insert(SESSION).values(**row, created=now())
+
+
+@final
+class SessionTable:
+    """All sessions of a service."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def of(self, owner: str, session: str) -> Session:
+        """Return somebody's session; others' are refused as if they were not there."""
+        with self._state.reading() as connection:
+            row = connection.execute(_OPEN.where(SESSION.c.id == session)).first()
+        if row is None or row.owner != owner:
+            raise missing("session")
+        return Session.of(row)
+
+    def listed(self, owner: str) -> list[Session]:
+        """Return somebody's last sessions, the newest first."""
+        wanted = _OPEN.where(SESSION.c.owner == owner).order_by(SESSION.c.created.desc())
+        with self._state.reading() as connection:
+            return [Session.of(row) for row in connection.execute(wanted.limit(_MOST_LISTED))]

@@ -1,0 +1,221 @@
+"""Jobs over HTTP: fits and scores, charged once, kept before given, cancelled in words, and nobody else's."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tacit
+from support.jobs import FIT, SESSION, begun, ended, made
+from support.service import Running, running, truth
+from tacit.budget import Budget
+from tacit.models.kinds import class_of
+from tacit.numerics.progress import told
+from tacit.service.jobs import fits
+
+TREE = {"estimator": "SQDecisionTree", "parameters": {"epsilon": 0.5}, "part": "train"}
+
+
+def test_a_fit_becomes_a_model_file_with_its_card(served: Running, tmp_path: Path) -> None:
+    """The model predicts here, its card names the entry that paid, and its page stands by itself."""
+    result = made(served, "fits", FIT)
+    path = tmp_path / "m.tacit"
+    path.write_bytes(served.get(f"/v1/models/{result['model']}").content)
+    model = tacit.load(path)
+    assert len(model.predict(truth(served))) == 400
+    card = served.get(f"/v1/models/{result['model']}/card").json()
+    assert card["tacit"]["entry"]["number"] == result["entry"]
+    assert card["tacit"]["ledger"]["name"] == "clinic"
+    page = served.get(f"/v1/models/{result['model']}/report")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "PrivateLogisticRegression" in page.text
+    spent = served.get("/v1/datasets/clinic").json()["spent"]
+    assert spent["exact"] == {"epsilon": "1/2", "delta": "1/1000000"}
+    assert str(tmp_path) not in page.text + str(card)
+    (listed,) = served.get("/v1/models").json()["models"]
+    assert listed["result"] == result
+
+
+@pytest.mark.parametrize("kind", ["decision-tree", "naive-bayes", "perceptron", "k-means", "linear-svc", "erm"])
+def test_other_learners_are_fitted_too(kind: str, served: Running) -> None:
+    """Learners from queries and linear models of any loss come back with the entry that paid for them."""
+    loss = {"loss": {"kind": "huber-hinge", "value": {"width": 0.3}}} if kind == "erm" else {}
+    body = {"estimator": class_of(kind).__name__, "parameters": {"epsilon": 0.5, **loss}, "part": "train"}
+    result = made(served, "fits", body)
+    assert result["estimator"] == class_of(kind).__name__
+    assert result["cost"]["words"] == "epsilon=0.5, delta=0"
+
+
+def test_scores_come_as_figures_with_ranges_and_as_a_page(served: Running) -> None:
+    """One charge on the test part, which costs nothing more than the train part has cost already."""
+    model = made(served, "fits", FIT)["model"]
+    left = served.get("/v1/datasets/clinic").json()["left"]
+    result = made(served, "reports", {"model": model, "epsilon": 0.5})
+    figure = result["report"]["figures"]["auc"]
+    assert figure["interval"][0] <= figure["value"] <= figure["interval"][1]
+    assert result["n"] < 400
+    assert "replace-one" in result["report"]["guarantee"]
+    assert served.get("/v1/datasets/clinic").json()["left"] == left
+    job = served.get("/v1/jobs").json()["jobs"][0]
+    assert "ROC" in served.get(f"/v1/jobs/{job['id']}/report").text
+    with_tree = made(served, "fits", TREE)["model"]
+    assert made(served, "reports", {"model": with_tree, "epsilon": 0.2})["model"] == with_tree
+
+
+def test_a_repeated_request_has_one_job(served: Running) -> None:
+    """The same key with the same body is the same job, charged once; with another body it is refused."""
+    first = begun(served, "fits", FIT, key="one")
+    again = begun(served, "fits", FIT, key="one")
+    assert again["id"] == first["id"]
+    assert ended(served, first)["charged"]
+    assert begun(served, "fits", FIT, key="one")["state"] == "done"
+    assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+    other = served.post("/v1/datasets/clinic/fits", {**FIT, "part": "test"}, key="one")
+    assert other.status_code == 409
+    assert served.post("/v1/datasets/clinic/sessions", SESSION, key="one").status_code == 409
+    # Another person's key of the same name is another key.
+    assert begun(served, "fits", FIT, who="bob", key="one")["id"] != first["id"]
+
+
+def test_what_does_not_fit_is_refused_and_not_charged(tmp_path: Path) -> None:
+    """A job that the budget does not allow fails in words, and the account is as it was."""
+    with running(tmp_path, budget=Budget(0.25, 1e-5)) as served:
+        job = ended(served, begun(served, "fits", FIT))
+        assert job["state"] == "failed"
+        assert job["error"]["kind"] == "BudgetExceeded"
+        assert (job["charged"], job["cost"], job["result"]) == (False, None, None)
+        assert served.get(f"/v1/models/{job['id']}").status_code == 404
+        assert served.get("/v1/datasets/clinic").json()["spent"]["epsilon"] == 0
+
+
+class Gate:
+    """Stops fits after some of their steps, until it is opened."""
+
+    def __init__(self) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def __call__(self, *given: Any) -> Any:
+        """Stand in for what follows a charge and a draw: tell of steps until somebody opens."""
+        self.reached.set()
+        step = 0
+        while not self.open.wait(0.02):
+            step = min(step + 1, 9)
+            told(step, 10)
+        return self.usual(*given)
+
+    usual = staticmethod(fits.file_of)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Give a gate that fits stop at once they are charged, and open it in the end."""
+    found = Gate()
+    monkeypatch.setattr(fits, "file_of", found)
+    yield found
+    found.open.set()
+
+
+def test_a_cancelled_job_stays_charged_and_says_so(gate: Gate, tmp_path: Path) -> None:
+    """One that ran is charged and gives nothing; one that waited is not; neither is begun again."""
+    with running(tmp_path, lease=0.5) as served:
+        runs = begun(served, "fits", FIT)
+        assert gate.reached.wait(30)
+        waits = begun(served, "fits", FIT)
+        for job, charged in ((runs, True), (waits, False)):
+            found = served.delete(f"/v1/jobs/{job['id']}").json()["job"]
+            assert (found["state"], found["charged"], found["result"]) == ("cancelled", charged, None)
+        # The thread lets go of it at its next step, and takes what comes next.
+        gate.open.set()
+        assert ended(served, begun(served, "fits", TREE))["state"] == "done"
+        assert served.get(f"/v1/jobs/{runs['id']}").json()["job"]["state"] == "cancelled"
+        assert served.get(f"/v1/models/{runs['id']}").status_code == 404
+        assert served.get(f"/v1/jobs/{runs['id']}/report").status_code == 404
+        spent = served.service.datasets.get("clinic").account.entries()
+        assert sum(entry.label == "PrivateLogisticRegression" for entry in spent) == 1
+
+
+def test_progress_is_that_of_public_steps(gate: Gate, tmp_path: Path) -> None:
+    """How far a job is can be seen while it runs."""
+    with running(tmp_path, lease=0.2) as served:
+        job = begun(served, "fits", FIT)
+        assert gate.reached.wait(30)
+        while (seen := served.get(f"/v1/jobs/{job['id']}").json()["job"])["total"] == 0:
+            assert seen["state"] in ("waiting", "running")
+        assert seen["total"] == 10
+        assert 0 < seen["done"] < 10
+
+
+def test_there_are_only_so_many_jobs_at_once(gate: Gate, tmp_path: Path) -> None:
+    """A person's own limit comes before that of all, with the seconds to wait; known keys are answered."""
+    with running(tmp_path) as served:
+        first = begun(served, "fits", FIT, key="first")
+        for _ in range(3):
+            begun(served, "fits", FIT)
+        refused = served.post("/v1/datasets/clinic/fits", FIT)
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) > 0
+        assert begun(served, "fits", FIT, key="first")["id"] == first["id"]
+        assert begun(served, "fits", FIT, who="bob")["state"] == "waiting"
+        for job in served.get("/v1/jobs").json()["jobs"]:
+            served.delete(f"/v1/jobs/{job['id']}")
+        gate.open.set()
+        assert begun(served, "fits", FIT)["id"]
+
+
+def test_a_job_is_taken_from_a_worker_that_fell_silent(gate: Gate, tmp_path: Path) -> None:
+    """Two workers have a job one after the other: it is charged once, and only the present holder can keep it."""
+    with running(tmp_path, lease=0.3) as first:
+        job = begun(first, "fits", FIT)
+        assert gate.reached.wait(30)
+        # It says nothing more, and does not know that it was given up.
+        first.service.runner._hands.clear()
+        gate.reached.clear()
+        with running(tmp_path, lease=0.3) as second:
+            assert gate.reached.wait(30)
+            gate.open.set()
+            done = ended(second, job | {"state": "running"})
+            assert done["state"] == "done"
+            assert second.get(f"/v1/models/{job['id']}").status_code == 200
+            assert second.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+
+
+def test_a_worker_that_stops_leaves_its_jobs_to_the_next(gate: Gate, tmp_path: Path) -> None:
+    """A graceful stop gives a job back at its next step, and the next worker does it at no further charge."""
+    with running(tmp_path) as served:
+        job = begun(served, "fits", FIT)
+        assert gate.reached.wait(30)
+    with running(tmp_path) as served:
+        assert served.service.jobs.of("alice", job["id"]).attempts <= 1
+        gate.open.set()
+        assert ended(served, job)["state"] == "done"
+        assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+
+
+def test_a_job_whose_worker_always_dies_is_given_up(tmp_path: Path) -> None:
+    """After five attempts a job fails, so that no number of deaths chooses among draws."""
+    with running(tmp_path) as served:
+        job = served.service.jobs.add("alice", "a ticket", "clinic", "fit", FIT)
+        for attempt in range(6):
+            served.service.runner.stop()
+            known = served.service.jobs.of("alice", job.id)
+            taken = served.service.jobs.take(job.id, known.beat, "waiting" if attempt == 0 else "running")
+            assert taken is not None
+        served.service.runner._do(taken)
+        found = served.get(f"/v1/jobs/{job.id}").json()["job"]
+        assert (found["state"], found["error"]["kind"]) == ("failed", "Interrupted")
+        assert not found["charged"]
+
+
+def test_a_failure_that_nobody_expected_has_no_words(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another library says about records is told to nobody."""
+
+    def fails(*_: Any) -> Any:
+        raise ValueError("record 17 is Bob")
+
+    monkeypatch.setattr(fits, "file_of", fails)
+    job = ended(served, begun(served, "fits", FIT))
+    assert (job["state"], job["charged"]) == ("failed", True)
+    assert job["error"]["kind"] == "UnexpectedFailure"
+    assert "Bob" not in str(job)
