@@ -129,7 +129,7 @@ def _serve(how: dict[str, Any]) -> None:
         _doom(place)
     if how.get("half_noise"):
         _halve()
-    settings = Settings(Path(how["folder"]), padding=0.0, lease=how.get("lease", 1.0), port=how["port"])
+    settings = Settings(Path(how["folder"]), padding=0.0, lease=how.get("lease", 0.5), port=how["port"])
     uvicorn.run(create_app(settings), host="127.0.0.1", port=how["port"], log_level="critical")
 
 
