@@ -1,12 +1,14 @@
 """Records from every container: no cell changes how another is read, and the same content gives the same bits."""
 
 import datetime
+import gzip
 import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -159,25 +161,72 @@ def _parquet(folder: Path) -> Any:
     return str(folder / "same.parquet")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda folder: [dict(zip(SAME, row, strict=True)) for row in zip(*SAME.values(), strict=True)],
-        lambda folder: pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in SAME.items()}),
-        lambda folder: pl.DataFrame(SAME),
-        lambda folder: pa.table(SAME),
-        _sqlite,
-        _csv,
-        _parquet,
-    ],
-    ids=["records", "pandas", "polars", "arrow", "sqlite", "csv", "parquet"],
-)
-def test_the_same_content_gives_the_same_bits(tmp_path: Path, make: Any) -> None:
+def _folder(folder: Path) -> Any:
+    table = pl.DataFrame(SAME)
+    (folder / "parts").mkdir()
+    for number, part in enumerate((table[:2], table[2:])):
+        part.write_parquet(folder / "parts" / f"{number}.parquet")
+    return folder / "parts"
+
+
+def _tabs(folder: Path) -> Any:
+    table = pl.DataFrame(SAME).with_columns(pl.col("t").dt.strftime("%Y-%m-%dT%H:%M:%S.%6f"))
+    (folder / "lines").mkdir()
+    for number, part in enumerate((table[:2], table[2:])):
+        written = part.write_csv(separator="\t").encode()
+        (folder / "lines" / f"{number}.tsv.gz").write_bytes(gzip.compress(written))
+    return folder / "lines"
+
+
+def _array(folder: Path) -> Any:
+    array = np.empty((5, len(SAME)), dtype=object)
+    for place, cells in enumerate(SAME.values()):
+        array[:, place] = cells
+    return array
+
+
+MAKES: dict[str, Callable[[Path], Any]] = {
+    "records": lambda folder: [dict(zip(SAME, row, strict=True)) for row in zip(*SAME.values(), strict=True)],
+    "rows": lambda folder: list(zip(*SAME.values(), strict=True)),
+    "array": _array,
+    "features and target": lambda folder: (_array(folder)[:, :-1], SAME["t"]),
+    "pandas": lambda folder: pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in SAME.items()}),
+    "polars": lambda folder: pl.DataFrame(SAME),
+    "arrow": lambda folder: pa.table(SAME),
+    "sqlite": _sqlite,
+    "csv": _csv,
+    "tabs, packed, in a folder": _tabs,
+    "parquet": _parquet,
+    "folder": _folder,
+    "DuckDB through Ibis": lambda folder: ibis.duckdb.connect().create_table("same", pa.table(SAME)),
+}
+
+
+def _bits(records: Records) -> dict[str, bytes]:
+    blocks = list(records.blocks())
+    return {name: np.concatenate([block[name] for block in blocks]).astype(np.float64).tobytes() for name in SAME}
+
+
+def _same_bits(source: Any, schema: Schema = SAME_SCHEMA) -> None:
+    assert _bits(Records(source, schema)) == _bits(Records(SAME, SAME_SCHEMA))
+
+
+@pytest.mark.parametrize("kind", MAKES)
+def test_the_same_content_gives_the_same_bits(tmp_path: Path, kind: str) -> None:
     """From whichever source the records come, their cleaned cells are those of the plain lists."""
-    expected, found = (Records(source, SAME_SCHEMA) for source in (SAME, make(tmp_path)))
-    for one, other in zip(expected.blocks(), found.blocks(), strict=True):
-        for name in SAME:
-            assert one[name].astype(np.float64).tobytes() == other[name].astype(np.float64).tobytes(), name
+    last = "t" if kind == "features and target" else None
+    _same_bits(MAKES[kind](tmp_path), Schema(SAME_SCHEMA.columns, target=last))
+
+
+@pytest.mark.parametrize("through_ibis", [False, True])
+def test_the_same_content_gives_the_same_bits_in_spark(spark: Any, tmp_path: Path, through_ibis: bool) -> None:
+    """A Spark data frame, and a table of an Ibis connection to Spark."""
+    frame = spark.read.parquet(_parquet(tmp_path))
+    if not through_ibis:
+        _same_bits(frame)
+        return
+    frame.createOrReplaceTempView("same_cells")
+    _same_bits(ibis.pyspark.connect(spark).table("same_cells"))
 
 
 def test_cells_of_sqlite_are_each_what_they_are(tmp_path: Path) -> None:

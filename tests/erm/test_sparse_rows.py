@@ -1,6 +1,7 @@
 """Pure noise for rows of few numbers other than 0: independent in every coordinate, made for the sum of their sizes."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from tacit.erm.perturbations.perturbation import ObjectivePerturbation
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
+from tacit.errors import InvalidParameter
 from tacit.noise import Rehearsal
 
 COORDINATES = 5
@@ -135,6 +137,16 @@ def test_a_false_statement_costs_accuracy_and_not_privacy() -> None:
     with_constant = Rows.clipped(full, 1.0, 0.25, filled=4)
     assert with_constant.filled == 5
     assert with_constant.every(2).filled == 5
+
+
+@pytest.mark.parametrize("filled", [math.nan, math.inf, 0, -1, 2.5, True, "3", 10**400])
+def test_what_is_no_number_of_numbers_is_refused(filled: Any) -> None:
+    """NaN was larger and smaller than no length: rows that stated it were not clipped at all."""
+    with pytest.raises(InvalidParameter, match="filled"):
+        Rows.clipped(np.full((3, 4), 100.0), 1.0, filled=filled)
+    told = BoundedRows(np.full((3, 4), 100.0), data_norm=1.0, filled=filled)
+    with pytest.raises(InvalidParameter, match="filled"):
+        PrivateLogisticRegression(1.0, classes=[0, 1]).fit(told, [0, 1, 0])
 
 
 SCHEMA = Schema(

@@ -243,5 +243,5 @@ def _first_fault(file: Path) -> str | None:
     except UnicodeDecodeError:
         return f"{str(file)!r} is not UTF-8 text, shortly after line {number}"
     except (csv.Error, OSError, EOFError):
-        return f"{str(file)!r} has quotes that do not match, shortly after line {number}"
+        return f"{str(file)!r} has quotes that do not match, or a field far too long, shortly after line {number}"
     return None

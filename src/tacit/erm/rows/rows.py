@@ -13,7 +13,7 @@ from typing import Any, Self, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import finite_number
+from tacit.checks import finite_number, whole_number
 from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
 from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, SpreadMatrix, Stored, as_matrix
@@ -53,6 +53,7 @@ class Rows:
         """
         norm = finite_number("norm", norm)
         constant = None if constant is None else finite_number("constant", constant)
+        filled = None if filled is None else whole_number("filled", filled)
         if not 0 < norm < _LARGEST:
             raise InvalidParameter(f"norm must be a positive finite number, got {norm!r}.")
         matrix = as_matrix(data)
