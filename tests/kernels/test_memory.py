@@ -4,8 +4,6 @@ import copy
 import os
 import pickle
 import shutil
-import sqlite3
-import stat
 import subprocess
 import sys
 import threading
@@ -14,25 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from support.memories import ONE, TWO, Memory, answers_in
 from tacit.accounting import lock
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
-from tacit.kernels.interactive import state_file
-from tacit.kernels.interactive.memory import FILE_LOCKS, KeptAnswer, ProcessMemory
+from tacit.kernels.interactive.memory import KeptAnswer, ProcessMemory
 from tacit.kernels.interactive.state_file import FileMemory
-
-Memory = ProcessMemory | FileMemory
-ONE, TWO = KeptAnswer(b"a", b"1"), KeptAnswer(b"b", b"2")
 
 
 @pytest.fixture(params=["process", "file"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
     """Give an empty memory of either kind."""
     return ProcessMemory() if request.param == "process" else FileMemory.create(tmp_path / "state.db", "mark")
-
-
-def _all(memory: Memory) -> list[KeptAnswer]:
-    with memory.turn() as turn:
-        return turn.since(0)
 
 
 def test_answers_are_kept_in_order(memory: Memory) -> None:
@@ -53,7 +43,7 @@ def test_answers_are_kept_all_or_none(tmp_path: Path) -> None:
     memory = FileMemory.create(tmp_path / "state.db", "mark")
     with pytest.raises(TypeError), memory.turn() as turn:
         turn.keep([ONE, KeptAnswer(b"b", None)])  # type: ignore[arg-type]
-    assert _all(memory) == []
+    assert answers_in(memory) == []
 
 
 def test_a_turn_within_a_turn_is_refused(memory: Memory) -> None:
@@ -62,7 +52,7 @@ def test_a_turn_within_a_turn_is_refused(memory: Memory) -> None:
         with pytest.raises(LedgerBusy, match="from within its own answer"), memory.turn():
             pass
         turn.keep([ONE])
-    assert _all(memory) == [ONE]
+    assert answers_in(memory) == [ONE]
 
 
 def test_turns_are_one_at_a_time(memory: Memory) -> None:
@@ -78,7 +68,7 @@ def test_turns_are_one_at_a_time(memory: Memory) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [int(entry.point) for entry in _all(memory)] == list(range(80))
+    assert [int(entry.point) for entry in answers_in(memory)] == list(range(80))
 
 
 def test_a_sealed_copy_of_a_process_memory_holds_what_is_public() -> None:
@@ -93,8 +83,8 @@ def test_a_sealed_copy_of_a_process_memory_holds_what_is_public() -> None:
     with pytest.raises(InvalidParameter, match="not drawn in a copy"), sealed.turn() as turn:
         turn.keep([TWO])
     assert memory.writable
-    assert _all(sealed) == [KeptAnswer(b"a", b"1public")]
-    assert _all(memory) == [ONE]
+    assert answers_in(sealed) == [KeptAnswer(b"a", b"1public")]
+    assert answers_in(memory) == [ONE]
     assert copy.deepcopy(memory) is memory
 
 
@@ -126,7 +116,7 @@ def test_a_fork_may_not_write_in_a_process_memory(monkeypatch: pytest.MonkeyPatc
         assert _exit_code_of_child(refused) == 0
         turn.keep([ONE])
     assert memory.writable
-    assert _exit_code_of_child(lambda: not memory.writable and _all(memory) == [ONE]) == 0
+    assert _exit_code_of_child(lambda: not memory.writable and answers_in(memory) == [ONE]) == 0
 
 
 def test_a_fork_shares_a_file_unless_it_was_made_within_a_turn(tmp_path: Path) -> None:
@@ -145,12 +135,12 @@ def test_a_fork_shares_a_file_unless_it_was_made_within_a_turn(tmp_path: Path) -
             with pytest.raises(LedgerBusy, match="forked"):
                 turn.keep([TWO])
             with pytest.raises(LedgerBusy, match="forked"):
-                _all(memory)
+                answers_in(memory)
             return True
 
         assert _exit_code_of_child(refused) == 0
         turn.keep([TWO])
-    assert _all(memory) == [ONE, TWO]
+    assert answers_in(memory) == [ONE, TWO]
 
 
 OTHER = """
@@ -203,7 +193,7 @@ def test_a_backup_in_the_middle_of_a_turn_lets_nobody_in(tmp_path: Path, other_p
         assert other_process(memory) == "busy"
         turn.keep([ONE])
     assert other_process(memory) == "kept"
-    assert _all(memory) == [ONE, TWO]
+    assert answers_in(memory) == [ONE, TWO]
 
 
 def test_a_turn_that_lost_its_lock_keeps_nothing(
@@ -219,7 +209,7 @@ def test_a_turn_that_lost_its_lock_keeps_nothing(
         assert other_process(memory, "without flock") == "kept"
         with pytest.raises(LedgerCorrupt, match="in the middle of an answer"):
             turn.keep([ONE])
-    assert _all(memory) == [TWO]
+    assert answers_in(memory) == [TWO]
 
 
 def test_a_child_forked_within_a_turn_leaves_it_alone(tmp_path: Path, other_process: Callable[..., str]) -> None:
@@ -247,157 +237,3 @@ def test_a_child_forked_within_a_turn_leaves_it_alone(tmp_path: Path, other_proc
     os.close(end)
     os.close(wait)
     assert os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]) == 0
-
-
-def test_handles_of_a_file_share_it(tmp_path: Path) -> None:
-    """A pickled handle reads and writes the same answers."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    other = pickle.loads(pickle.dumps(memory))
-    with other.turn() as turn:
-        turn.keep([ONE])
-    assert _all(memory) == [ONE]
-    assert memory.writable
-    assert other.writable
-
-
-def test_a_file_of_another_fit_is_refused(tmp_path: Path) -> None:
-    """The mark ties file and predictor."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    with pytest.raises(LedgerCorrupt, match="another fit"):
-        _all(FileMemory(memory.path, "other"))
-
-
-def _keep(memory: Memory, *entries: KeptAnswer) -> None:
-    with memory.turn() as turn:
-        turn.keep(list(entries))
-
-
-def test_a_file_that_was_put_back_is_refused_by_every_handle_in_the_process(tmp_path: Path) -> None:
-    """Old handles and old pickles notice, also when the old file has grown again by other answers."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    text = pickle.dumps(memory)
-    _keep(memory, ONE)
-    old = Path(memory.path).read_bytes()
-    _keep(memory, TWO)
-    newer = pickle.dumps(memory)
-    Path(memory.path).write_bytes(old)
-    for handle in (memory, pickle.loads(text)):
-        with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
-            _all(handle)
-    # Another process, which saw none of it, goes on from the old file.
-    FILE_LOCKS.clear()
-    _keep(pickle.loads(text), KeptAnswer(b"b", b"3"), KeptAnswer(b"c", b"4"))
-    FILE_LOCKS.clear()
-    with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
-        _all(pickle.loads(newer))
-
-
-def test_a_pickle_knows_what_was_answered_before_it(tmp_path: Path) -> None:
-    """After a restart the file must hold at least what it held at the pickle."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    empty = Path(memory.path).read_bytes()
-    _keep(memory, ONE)
-    text = pickle.dumps(memory)
-    _keep(memory, TWO)
-    FILE_LOCKS.clear()  # what a restart forgets
-    assert _all(pickle.loads(text)) == [ONE, TWO]
-    Path(memory.path).write_bytes(empty)
-    FILE_LOCKS.clear()
-    # A pickle of a pickle that was never asked knows it too.
-    with pytest.raises(LedgerCorrupt, match="shorter or replaced"):
-        _all(pickle.loads(pickle.dumps(pickle.loads(text))))
-
-
-@pytest.mark.parametrize(
-    "change",
-    ["UPDATE answers SET numbers = x'00' WHERE place = 0", "DELETE FROM answers WHERE place = 0",
-     "UPDATE answers SET place = place + 5 WHERE place = 1"],
-)  # fmt: skip
-def test_a_file_whose_entries_do_not_follow_each_other_is_refused(change: str, tmp_path: Path) -> None:
-    """Each entry's hash covers all before it."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    _keep(memory, ONE, TWO)
-    connection = sqlite3.connect(memory.path)
-    connection.execute(change)
-    connection.commit()
-    connection.close()
-    with pytest.raises(LedgerCorrupt, match=r"damaged|shorter or replaced"):
-        _all(memory)
-
-
-def test_only_its_owner_reads_a_state_file(tmp_path: Path) -> None:
-    """The file holds the noise, so it and its lock are made with mode 0600, whatever the mask allows."""
-    before = os.umask(0)
-    try:
-        memory = FileMemory.create(tmp_path / "state.db", "mark")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(os.stat(memory.path).st_mode) == 0o600
-    assert stat.S_IMODE(os.stat(lock.lock_path(memory.path)).st_mode) == 0o600
-
-
-def test_missing_and_broken_files_are_refused(tmp_path: Path) -> None:
-    """A file that is gone, or no database, is an error and not an empty memory."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    os.rename(memory.path, tmp_path / "elsewhere.db")
-    with pytest.raises(LedgerCorrupt, match="missing"):
-        _all(memory)
-    Path(memory.path).write_bytes(b"this is no database" * 100)
-    with pytest.raises(LedgerCorrupt, match="cannot be used"):
-        _all(memory)
-    Path(memory.path).unlink()
-    sqlite3.connect(memory.path).close()
-    with pytest.raises(LedgerCorrupt, match="cannot be used"):
-        _all(memory)
-
-
-@pytest.mark.parametrize("path", [3, None, ["x"]])
-def test_what_is_no_path_is_refused(path: object) -> None:
-    """Only paths name a state file."""
-    with pytest.raises(InvalidParameter, match="path"):
-        FileMemory.create(path, "mark")  # type: ignore[arg-type]
-
-
-def test_existing_files_and_missing_folders_are_refused(tmp_path: Path) -> None:
-    """A new fit never writes over old answers."""
-    FileMemory.create(tmp_path / "state.db", "mark")
-    with pytest.raises(InvalidParameter, match="exists already"):
-        FileMemory.create(tmp_path / "state.db", "other")
-    with pytest.raises(InvalidParameter, match="folder"):
-        FileMemory.create(tmp_path / "nowhere" / "state.db", "mark")
-
-
-def test_a_file_that_another_process_holds_is_busy_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits too long for a turn is told to ask again, and can."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    monkeypatch.setattr(state_file, "_PATIENCE", 0.01)
-    other = sqlite3.connect(memory.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerBusy, match="Ask again"), memory.turn():
-        pass
-    other.execute("ROLLBACK")
-    other.close()
-    assert _all(memory) == []
-
-
-def test_a_lock_that_cannot_be_held_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who cannot have the lock draws nothing; a new file is not begun beside the lock of somebody else."""
-    memory = FileMemory.create(tmp_path / "state.db", "mark")
-    os.unlink(lock.lock_path(memory.path))
-    os.mkdir(lock.lock_path(memory.path))
-    with pytest.raises(LedgerCorrupt, match="cannot be locked"), memory.turn():
-        pass
-    os.unlink(memory.path)
-    monkeypatch.setattr(os, "access", lambda path, _: not str(path).endswith(".lock"))
-    with pytest.raises(InvalidParameter, match="lock of the state file"):
-        state_file.check_new(memory.path)
-
-
-def test_a_folder_that_cannot_be_written_to_is_refused_beforehand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The check before a fit sees it."""
-    state_file.check_new(tmp_path / "state.db")
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(InvalidParameter, match="cannot be written to"):
-        state_file.check_new(tmp_path / "state.db")
