@@ -19,7 +19,7 @@ from speed_peers import peer_python
 
 from tacit import PrivateLogisticRegression
 from tacit.audit import LikelihoodRatio, Report, audit, picture
-from tacit.audit.laws import LOGISTIC, CountedRows, NoiseLaw, Tilted
+from tacit.audit.laws import LOGISTIC, CountedRows, NoiseLaw, ObjectiveLaw
 
 RESULTS = Path(__file__).resolve().parent / "results"
 NORM = 100.0
@@ -74,7 +74,7 @@ def attack(epsilon: float) -> LikelihoodRatio:
     Its epsilon' = epsilon - 2 log(1 + R/4) is negative here, so it takes epsilon/2 and raises n lambda to
     R/4 / (e^(epsilon/4) - 1); the constant should have had R^2.
     """
-    law = Tilted(LOGISTIC, 0.25 * NORM / np.expm1(epsilon / 4), NoiseLaw(2 * NORM / (epsilon / 2)))
+    law = ObjectiveLaw(LOGISTIC, 0.25 * NORM / np.expm1(epsilon / 4), NoiseLaw(2 * NORM / (epsilon / 2)))
     first, second = CountedRows.of(ROWS, LABELS), CountedRows.of(OTHER, LABELS)
     return LikelihoodRatio(lambda w: law.log_density(w[:, :1], first), lambda w: law.log_density(w[:, :1], second))
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.audit.catalogue.estimators import LinearProblem, logistic_search
 from tacit.audit.exhibits.objective import nips2008_law, wrong_norm_law
-from tacit.audit.laws import NoiseLaw, Tilted, huber_hinge, huber_regression, logistic
+from tacit.audit.laws import NoiseLaw, ObjectiveLaw, huber_hinge, huber_regression, logistic
 from tacit.audit.search import held_pairs, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic
@@ -81,7 +81,7 @@ def test_other_losses_are_private_and_tight(loss, formula):
 def test_a_loss_that_does_not_pay_for_the_jacobian_is_found():
     """The twin: the same search on the rounded hinge with all of epsilon for the noise exceeds epsilon."""
     right = LinearProblem(HuberHinge(0.5), huber_hinge(0.5), "objective", Budget(1), 1e-6)
-    found = search(lambda n: Tilted(right.formula, right.law(n).ridge, NoiseLaw(2.0)), tiny_pairs(1, 1.0))
+    found = search(lambda n: ObjectiveLaw(right.formula, right.law(n).ridge, NoiseLaw(2.0)), tiny_pairs(1, 1.0))
     assert found.loss > 1.2
 
 

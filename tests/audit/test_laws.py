@@ -13,7 +13,7 @@ from tacit.audit.laws import (
     LOGISTIC,
     CountedRows,
     NoiseLaw,
-    Tilted,
+    ObjectiveLaw,
     huber_hinge,
     huber_regression,
     logistic,
@@ -38,7 +38,7 @@ def test_densities_agree_with_another_derivation(formula, loss, gaussian):
     """Two independently written densities differ by a constant only, at random outputs."""
     points = np.random.default_rng(5).normal(size=(40, 2)) * 2
     noise, law = NoiseLaw(3.0, gaussian), (normal_law if gaussian else laplace_law)(3.0)
-    mine = Tilted(formula, 0.7, noise).log_density(points, CountedRows.of(ROWS, TARGETS, [1, 2, 5]))
+    mine = ObjectiveLaw(formula, 0.7, noise).log_density(points, CountedRows.of(ROWS, TARGETS, [1, 2, 5]))
     twin = log_density(points, Twin.of(ROWS, TARGETS, [1, 2, 5]), loss, 0.7, law)
     assert np.ptp(mine - twin) < 1e-12
 
@@ -85,7 +85,7 @@ def _cdf(law, records, jacobian=True):
     grid = np.linspace(-1, 1, 400_001) * 45 * law.noise.unit / law.ridge
     logs = law.log_density(grid[:, None], records)
     if not jacobian:
-        logs = law.noise.log_density(law.tilt(grid[:, None], records))
+        logs = law.noise.log_density(law.noise_at(grid[:, None], records))
     mass = np.exp(logs - logs.max())
     total = np.concatenate([[0.0], np.cumsum((mass[1:] + mass[:-1]) / 2)])
     return lambda at: np.interp(at, grid, total / total[-1])

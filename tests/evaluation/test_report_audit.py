@@ -7,7 +7,7 @@ import pytest
 
 from tacit.budget import Budget
 from tacit.evaluation.bins import Layout
-from tacit.evaluation.sketch import Marks, Sketch, in_steps, tabulated
+from tacit.evaluation.sketch import RowMarks, Sketch, in_steps, tabulated
 
 
 @pytest.mark.parametrize("kind", ["two", "several", "numbers"])
@@ -25,7 +25,7 @@ def test_the_worst_replacement_loses_what_is_promised_and_with_less_noise_more(
     tables = []
     for place in (0, 1):
         values = np.full((1, layout.columns), (-30.0, 30.0)[place])
-        marks = Marks(values, np.full(1, min(place, layout.classes - 1)), np.array([bool(place)]), None)
+        marks = RowMarks(values, np.full(1, min(place, layout.classes - 1)), np.array([bool(place)]), None)
         tables.append(tabulated(layout, marks, in_steps(marks.weights, len(marks.values)), layout.given_knots))
     scale = share * sketch.table_deviation / math.sqrt(2)
     loss = float(np.abs(tables[0] - tables[1]).sum()) / scale

@@ -14,7 +14,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.evaluation.bins import NODES, Layout
 from tacit.evaluation.knots import Knots
-from tacit.evaluation.sketch import Marks, Sketch, _tree, in_steps, tabulated
+from tacit.evaluation.sketch import RowMarks, Sketch, _tree, in_steps, tabulated
 from tacit.noise import Rehearsal
 
 EDGES = (-1.0, 0.5, 2.0)
@@ -26,13 +26,13 @@ def _layout(kind: Any, pure: bool = True, chosen: bool = False, classes: int = 4
     return Layout(kind, size, 6, fixed, () if chosen else EDGES, -36.0, 36.0, True, pure)
 
 
-def _marks(layout: Layout, rows: int, generator: np.random.Generator, weights: Any = None) -> Marks:
+def _marks(layout: Layout, rows: int, generator: np.random.Generator, weights: Any = None) -> RowMarks:
     values = generator.choice([-40.0, -1.0, -0.3, 0.0, 0.2, 0.5, 1.9, 7.0, 1e4], (rows, layout.columns))
     groups = generator.integers(-1, max(layout.classes, 1), rows)
-    return Marks(values, groups, generator.random(rows) < 0.5, weights)
+    return RowMarks(values, groups, generator.random(rows) < 0.5, weights)
 
 
-def _moved(layout: Layout, first: Marks, second: Marks) -> tuple[np.ndarray, np.ndarray]:
+def _moved(layout: Layout, first: RowMarks, second: RowMarks) -> tuple[np.ndarray, np.ndarray]:
     """Return how far a replacement moves the tree and the table."""
     tables, trees = [], []
     for marks in (first, second):
@@ -133,7 +133,7 @@ def test_bins_are_chosen_where_scores_are() -> None:
     layout = _layout("two", chosen=True)
     generator = np.random.default_rng(4)
     scores = np.where(generator.random(4000) < 0.5, 0.3, generator.normal(size=4000))
-    marks = Marks(scores[:, None], (generator.random(4000) < 0.5).astype(np.intp), None, None)
+    marks = RowMarks(scores[:, None], (generator.random(4000) < 0.5).astype(np.intp), None, None)
     found = Sketch(Budget(1000), layout, 4000).randomise(marks, Rehearsal(0))
     edges = found.knots[0].edges
     assert any(low < 0.3 <= high and high - low < 0.01 for low, high in pairwise(edges))

@@ -113,22 +113,22 @@ class NoiseLaw:
 
 @final
 @dataclass(frozen=True)
-class Tilted:
-    """Objective perturbation: the loss, the ridge n lambda, and the law of b."""
+class ObjectiveLaw:
+    """The law of what objective perturbation releases: the loss, the ridge n lambda, and the law of its noise b."""
 
     formula: Formula
     ridge: float
     noise: NoiseLaw
 
-    def tilt(self, points: Floats, records: CountedRows) -> Floats:
-        """Return the b that makes each point the minimiser."""
+    def noise_at(self, points: Floats, records: CountedRows) -> Floats:
+        """Return the noise b under which each point is the minimiser."""
         return -self.ridge * points - records.slopes(points, self.formula)
 
     def log_density(self, points: Floats, records: CountedRows) -> Floats:
         """Return the log density of the minimiser at points of shape (m, d)."""
         identity = self.ridge * np.eye(points.shape[1])
         _, jacobian = np.linalg.slogdet(identity + records.bends(points, self.formula))
-        return np.asarray(self.noise.log_density(self.tilt(points, records)) + jacobian)
+        return np.asarray(self.noise.log_density(self.noise_at(points, records)) + jacobian)
 
     def log_ratio(self, points: Floats, one: CountedRows, other: CountedRows) -> Floats:
         """Return the privacy loss at points."""

@@ -13,19 +13,19 @@ from typing import final
 import numpy as np
 from scipy.special import expit
 
-from tacit.audit.laws import CountedRows, Tilted
+from tacit.audit.laws import CountedRows, ObjectiveLaw
 from tacit.errors import InvalidParameter
 from tacit.noise import source_for, uniform
 from tacit.numerics.arrays import Floats
 
 _MOST_ROUNDS = 80
-Calibration = Callable[[int], Tilted]
+Calibration = Callable[[int], ObjectiveLaw]
 """What an algorithm does with so many records: the law of its coefficient."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pair:
+class NeighbourPair:
     """Two neighbouring data sets, and an output to start looking from."""
 
     first: CountedRows
@@ -40,7 +40,7 @@ class Found:
     """The largest privacy loss of a search, its pair and output, and how many pairs were searched."""
 
     loss: float
-    pair: Pair
+    pair: NeighbourPair
     point: Floats
     pairs: int
 
@@ -54,7 +54,7 @@ class Found:
         )
 
 
-def search(calibrate: Calibration, pairs: Iterator[Pair]) -> Found:
+def search(calibrate: Calibration, pairs: Iterator[NeighbourPair]) -> Found:
     """Return the worst of all pairs under the algorithm's own calibration for their size."""
     found = [(*largest_loss(calibrate(pair.first.count), pair), pair) for pair in pairs]
     if not found:
@@ -63,7 +63,7 @@ def search(calibrate: Calibration, pairs: Iterator[Pair]) -> Found:
     return Found(loss, pair, point, len(found))
 
 
-def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> Iterator[Pair]:
+def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> Iterator[NeighbourPair]:
     """Yield tiny data sets with one record replaced: by 0, by its opposite, by a far corner; or its label flipped."""
     source = source_for(seed)
     for number in range(sets):
@@ -82,10 +82,10 @@ def tiny_pairs(dimension: int, norm: float, seed: int = 0, sets: int = 12) -> It
             ("label flips", rows[0], -targets[0]),
         )
         for kind, row, target in moves:
-            yield Pair(first, first.replaced(row, target), np.zeros(dimension), f"tiny set, {kind}")
+            yield NeighbourPair(first, first.replaced(row, target), np.zeros(dimension), f"tiny set, {kind}")
 
 
-def held_pairs(norm: float, ridge: float, anchor: float = 0.0) -> Iterator[Pair]:
+def held_pairs(norm: float, ridge: float, anchor: float = 0.0) -> Iterator[NeighbourPair]:
     """Yield pairs in two dimensions whose two records pull apart with nearly all their weight, for a logistic loss.
 
     Many short records along the first axis hold the output at (W, 0), far out. There the replaced record u and its
@@ -106,7 +106,7 @@ def held_pairs(norm: float, ridge: float, anchor: float = 0.0) -> Iterator[Pair]
             load = ridge * far - (aligned + 1) * other[0] * float(expit(anchor + margin))
             held = max(1, round(load / weight))
             first = CountedRows.of(np.array([one, other, [short, 0.0]]), np.ones(3), [1, aligned, held])
-            yield Pair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")
+            yield NeighbourPair(first, first.replaced(other, 1.0), np.array([far, 0.0]), f"held at W={width:g}")
 
 
 def _record(norm: float, far: float, margin: float, side: float) -> Floats | None:
@@ -115,7 +115,7 @@ def _record(norm: float, far: float, margin: float, side: float) -> Floats | Non
     return np.array([along, side * np.sqrt(norm**2 - along**2)]) if abs(along) < norm else None
 
 
-def largest_loss(law: Tilted, pair: Pair) -> tuple[float, Floats]:
+def largest_loss(law: ObjectiveLaw, pair: NeighbourPair) -> tuple[float, Floats]:
     """Return the largest |log ratio| over outputs: the best of rays through both records, then a compass climb."""
 
     def loss(points: Floats) -> Floats:
@@ -139,7 +139,7 @@ def largest_loss(law: Tilted, pair: Pair) -> tuple[float, Floats]:
     return highest, best
 
 
-def _starts(pair: Pair) -> Floats:
+def _starts(pair: NeighbourPair) -> Floats:
     directions = [row for row in (pair.first.rows[0], pair.second.rows[0]) if np.any(row)]
     directions.append(directions[-1][::-1].copy())
     sizes = np.concatenate([-np.geomspace(0.03, 300, 25), [0.0], np.geomspace(0.03, 300, 25)])

@@ -113,7 +113,7 @@ class Number(Column):
 
     @property
     def places(self) -> int:
-        """All of the line."""
+        """As many as a line has: every number has a place of its own."""
         return EVERYWHERE
 
     def points(self, knots: int) -> Floats:
@@ -186,7 +186,7 @@ class Moment(Column):
 
     @property
     def places(self) -> int:
-        """All of the line."""
+        """As many as a line has: every number has a place of its own."""
         return EVERYWHERE
 
     def points(self, knots: int) -> AnyArray:

@@ -58,7 +58,8 @@ class Layout:
     "two" classes: one number, in the group of the row's class. "several" classes: one number a class; that of the
     row's own class is counted in the group of that class, the others in groups for the rest, with a smaller weight.
     "numbers": each number in a group, and a tree, of its own. At `fixed` edges bins share nothing, so that what lies
-    above is counted and not estimated. The other edges are `given`, or else chosen. `low` and `high` bound all numbers.
+    above is counted and not estimated. The other edges are `given`, or else chosen. `low` and `high` bound all numbers;
+    `log_odds` says that numbers are such, and not scores on a scale that nobody knows.
     """
 
     kind: Kind
@@ -68,7 +69,7 @@ class Layout:
     given: tuple[float, ...]
     low: float
     high: float
-    tilted: bool
+    log_odds: bool
     pure: bool
 
     @property
@@ -261,7 +262,7 @@ def _for_both(layout: Layout, scores: Floats, mass: Floats) -> Floats:
     below = np.cumsum(mass) / np.sum(mass)
     spread = scores[np.searchsorted(below, 0.9).clip(0, len(scores) - 1)]
     spread = spread - scores[np.searchsorted(below, 0.1).clip(0, len(scores) - 1)]
-    chance = expit(scores if layout.tilted else 4 * scores / max(float(spread), 1e-9))
+    chance = expit(scores if layout.log_odds else 4 * scores / max(float(spread), 1e-9))
     positive, negative = mass * chance, mass * (1 - chance)
     ones, zeros = max(float(positive.sum()), 1e-300), max(float(negative.sum()), 1e-300)
     rare = min(max(zeros / (ones + zeros), _LEAST), 1 - _LEAST)

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from tacit.checks import checked_confidence, finite_number
 from tacit.errors import InvalidParameter
 from tacit.evaluation.figure import Figure, Range, Report
-from tacit.evaluation.table import BLUR, Measure, Table
+from tacit.evaluation.table import BLUR, Measure, ScoreTable
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
@@ -32,8 +32,8 @@ class RegressionReport(Report):
     """
 
     release: Release[Any]
-    errors: Table
-    targets: Table
+    errors: ScoreTable
+    targets: ScoreTable
     target_range: tuple[float, float]
     confidence: float
 
@@ -115,7 +115,7 @@ class RegressionReport(Report):
         """What errors and targets are counted in: half of the target's range."""
         return (self.target_range[1] - self.target_range[0]) / 2
 
-    def _figure(self, table: Table, losses: Floats, unit: float, limits: Range) -> Figure:
+    def _figure(self, table: ScoreTable, losses: Floats, unit: float, limits: Range) -> Figure:
         """Return a mean: ranges from the whole table, as much is far out; the value in them from what is clear."""
         mean = _mean(losses * unit, table.floor)
         found = table.figures(mean, self.confidence, limits)[0]
@@ -151,7 +151,7 @@ def _mean(losses: Floats, floor: float) -> Measure:
     return measure
 
 
-def _variance(table: Table) -> Measure:
+def _variance(table: ScoreTable) -> Measure:
     """Return the variance of what is counted in a table."""
     mean, square = _mean(table.places, table.floor), _mean(table.places**2, table.floor)
 

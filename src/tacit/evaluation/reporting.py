@@ -30,8 +30,8 @@ from tacit.evaluation.reading import (
 )
 from tacit.evaluation.regression import RegressionReport
 from tacit.evaluation.several import ClassesReport
-from tacit.evaluation.sketch import Marks, Sketch
-from tacit.evaluation.table import Table
+from tacit.evaluation.sketch import RowMarks, Sketch
+from tacit.evaluation.table import ScoreTable
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 
@@ -110,7 +110,7 @@ def report(
         given=_given(bins, likely, budget, held.count),
         low=-top,
         high=top,
-        tilted=likely,
+        log_odds=likely,
         pure=budget.is_pure,
     )
     sketch = Sketch(budget, layout, held.count)
@@ -119,11 +119,11 @@ def report(
     if size > 2:
         guess = predictions(model, held.rows, len(held.targets))
         right = (groups_of(model, guess) == groups_of(model, held.targets)) & (groups_of(model, held.targets) >= 0)
-    marks = Marks(values, groups_of(model, held.targets), right, held.weights)
+    marks = RowMarks(values, groups_of(model, held.targets), right, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)
     if size > 2:
         return ClassesReport(found, np.asarray(model.classes_), likely, level, cut, held.count)
-    table = Table.of(found.value, [1, 0], 0, held.count)
+    table = ScoreTable.of(found.value, [1, 0], 0, held.count)
     return TwoClassReport(found, table, (model.classes_[0], model.classes_[1]), likely, level, cut)
 
 
@@ -162,16 +162,16 @@ def _of_numbers(
         given=edges,
         low=-2.0,
         high=2.0,
-        tilted=False,
+        log_odds=False,
         pure=budget.is_pure,
     )
     sketch = Sketch(budget, layout, held.count)
     targets = numbers_of(held.targets, len(held.targets), low, high)
     said = numbers_of(asked(model.predict, held.rows), len(held.targets), low, high)
     values: Floats = np.column_stack([targets - said, targets])
-    marks = Marks(values, np.zeros(len(values), dtype=np.intp), None, held.weights)
+    marks = RowMarks(values, np.zeros(len(values), dtype=np.intp), None, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)
-    errors, own = (Table.of(found.value, [place], place, held.count) for place in range(2))
+    errors, own = (ScoreTable.of(found.value, [place], place, held.count) for place in range(2))
     return RegressionReport(found, errors, own, (low, high), confidence)
 
 

@@ -15,7 +15,7 @@ from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Report, require_probabilities
 from tacit.evaluation.sketch import Sketched
-from tacit.evaluation.table import Measure, Table, doubted, figure_of
+from tacit.evaluation.table import Measure, ScoreTable, doubted, figure_of
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
@@ -55,7 +55,7 @@ class ClassesReport(Report):
         return tuple(
             TwoClassReport(
                 self.release,
-                Table.of(self.release.value, [place, count + place], 0, self.size),
+                ScoreTable.of(self.release.value, [place, count + place], 0, self.size),
                 ("the rest", self.classes[place]),
                 self.has_probabilities,
                 self.confidence,
@@ -132,7 +132,7 @@ class ClassesReport(Report):
     def _noise(self) -> float:
         return self.release.value.right_noise
 
-    def _mean(self, measure: Callable[[Table], Measure], most: float) -> Figure:
+    def _mean(self, measure: Callable[[ScoreTable], Measure], most: float) -> Figure:
         """Return the mean over classes; noise is independent between them, sampling need not be.
 
         What a class that does not stand out from noise may be off by, `most` of all, all may be off by alike.
@@ -144,7 +144,7 @@ class ClassesReport(Report):
         figure = figure_of(float(np.mean(value)), own, shared, self.confidence, _SHARE)
         return doubted(figure, most * float(np.mean([each.table.doubt for each in self._each])))
 
-    def _total(self, losses: Callable[[Table], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
+    def _total(self, losses: Callable[[ScoreTable], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
         """Return a loss of all classes together for each record: a sum over groups by what lies in the own ones."""
         tables = [each.table for each in self._each]
         held = max(sum(float(table.counts[0].sum()) for table in tables), tables[0].floor)

@@ -36,7 +36,7 @@ _LARGEST_TABLE = 2**22
 
 @final
 @dataclass(frozen=True, eq=False)
-class Marks:
+class RowMarks:
     """What a sketch takes of each row: its numbers, the group it is in (-1 for none), whether it was answered right.
 
     `weights` are those of persons' rows, None where each record counts by itself.
@@ -63,7 +63,7 @@ class Sketched:
 
 @final
 @dataclass(frozen=True)
-class Sketch(Mechanism[Marks, Sketched]):
+class Sketch(Mechanism[RowMarks, Sketched]):
     """The noise of such a table, calibrated for a layout.
 
     Guarantee: the bins and the table together are (epsilon, delta)-private, pure when delta is 0.
@@ -144,7 +144,7 @@ class Sketch(Mechanism[Marks, Sketched]):
         tree = math.sqrt(2 * LEVELS * layout.trees) * layout.pooled
         return tree * (1 + 2.0**-40), math.sqrt(2 * square) * (1 + 2.0**-40)
 
-    def check(self, value: Marks) -> Marks:
+    def check(self, value: RowMarks) -> RowMarks:
         """Return the marks if they have the layout's shape, which is public but for the number of a person's rows."""
         if value.values.ndim != 2 or value.values.shape[1] != self.layout.columns:
             raise InvalidParameter("the numbers are not those that the table was laid out for.")
@@ -153,7 +153,7 @@ class Sketch(Mechanism[Marks, Sketched]):
         return value
 
     @np.errstate(all="ignore")
-    def randomise(self, value: Marks, source: Source) -> Sketched:
+    def randomise(self, value: RowMarks, source: Source) -> Sketched:
         """Choose the bins from a noisy tree, then count in them with noise."""
         layout = self.layout
         held = in_steps(value.weights, len(value.values))
@@ -202,7 +202,7 @@ def _tree(values: Floats, weights: Floats) -> Floats:
     return np.concatenate(sums)
 
 
-def tabulated(layout: Layout, value: Marks, weights: Floats, knots: tuple[Knots, ...]) -> Floats:
+def tabulated(layout: Layout, value: RowMarks, weights: Floats, knots: tuple[Knots, ...]) -> Floats:
     """Return the exact table, flat: what lies at the knots of every group, and marks, times weights; sums are exact."""
     sizes = [knots[tree].count for tree in layout.tree_of]
     first = np.concatenate([[0], np.cumsum(sizes)])

@@ -37,7 +37,7 @@ Measure = Callable[[Masses], Floats]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Table:
+class ScoreTable:
     """What lies at the knots for some groups, with the standard deviation of the noise in it, for each group.
 
     `size` is the public number of records, or persons.

@@ -17,7 +17,7 @@ from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.knots import Knots
 from tacit.evaluation.reading import SURE
-from tacit.evaluation.table import BLUR, Measure, Table, doubted, figure_of
+from tacit.evaluation.table import BLUR, Measure, ScoreTable, doubted, figure_of
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
@@ -80,7 +80,7 @@ class TwoClassReport(Report):
     """
 
     release: Release[Any]
-    table: Table
+    table: ScoreTable
     classes: tuple[Any, Any]
     has_probabilities: bool
     confidence: float

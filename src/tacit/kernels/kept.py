@@ -24,7 +24,7 @@ from tacit.estimators.saving import (
 )
 from tacit.kernels.fit.problem import KernelModel, LinearModel
 from tacit.kernels.interactive.pinp import Pinp
-from tacit.kernels.interactive.session import Session
+from tacit.kernels.interactive.session import AnswerSession
 from tacit.kernels.interactive.state_file import FileMemory
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.maps.landmarks import Landmarks
@@ -119,7 +119,7 @@ SAVED = Saved(
 
 def parts_of(predictor: Any) -> dict[str, Any]:
     """Return what is kept of a fitted predictor; refuse one whose answers no other process could go on from."""
-    session: Session = predictor._session
+    session: AnswerSession = predictor._session
     if not isinstance(session.memory, FileMemory) or session.secret is None:
         raise InvalidParameter(
             "only a predictor with a state file can be kept, since its answers must be: "
@@ -161,5 +161,5 @@ def assemble(predictor: Any, parts: dict[str, Any], memory: FileMemory) -> None:
             setattr(predictor, name, parts[name])
     predictor.release_ = predictor.release_.map(lambda _: "answers on demand")
     predictor._domain, predictor._mapped, predictor._targets = domain, mapped, (parts["middle"], parts["scale"])
-    predictor._session = Session(inner, law, (model, source_for(None)), parts["mark"], parts["size"], memory)
+    predictor._session = AnswerSession(inner, law, (model, source_for(None)), parts["mark"], parts["size"], memory)
     predictor.state = memory.path

@@ -65,7 +65,7 @@ class Points(Field):
         self._rows = rows
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Put the arrays aside."""
+        """Put the arrays among those of the file, and write their places there."""
         if not issparse(value):
             return self._dense.write(value, writing)
         table = csr_matrix(value)

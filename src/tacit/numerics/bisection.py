@@ -6,18 +6,18 @@ from typing import TypeVar
 
 from tacit.errors import InvalidParameter
 
-Number = TypeVar("Number", int, float)
+Place = TypeVar("Place", int, float)
 
 
 def bisect(
-    holds: Callable[[Number], bool],
-    inside: Number,
-    outside: Number,
+    holds: Callable[[Place], bool],
+    inside: Place,
+    outside: Place,
     *,
-    between: Callable[[Number, Number], Number] | None = None,
+    between: Callable[[Place, Place], Place] | None = None,
     steps: int = 10**4,
     width: float = 0,
-) -> tuple[Number, Number]:
+) -> tuple[Place, Place]:
     """Return two neighbouring places, or two at most `width` apart, of which `holds` is true at the first alone.
 
     It is taken to hold at `inside` and not at `outside`, on either side of it, and asked in between, half way or where

@@ -16,14 +16,14 @@ from tacit.audit.laws import (
     CountedRows,
     Formula,
     NoiseLaw,
-    Tilted,
+    ObjectiveLaw,
     huber_hinge,
     huber_regression,
     logistic,
     minimiser,
 )  # fmt: skip
 from tacit.audit.report import Exact
-from tacit.audit.search import Found, Pair, held_pairs, largest_loss, search, tiny_pairs
+from tacit.audit.search import Found, NeighbourPair, held_pairs, largest_loss, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic, PointwiseLoss
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
@@ -37,7 +37,7 @@ from tacit.errors import InvalidParameter
 _PLAYS = 1_200
 _KINDS = ("objective", "output", "gradient")
 _SETS = 8
-_Built = tuple[Pair, tuple[Attack, ...], Exact | None]
+_Built = tuple[NeighbourPair, tuple[Attack, ...], Exact | None]
 
 
 def ridge_for(n_lambda: float | None, count: int) -> float | Literal["auto"]:
@@ -61,12 +61,12 @@ class LinearProblem:
         setting = Setting(count, dimension, 1.0, self.loss)
         return perturbation_for(self.kind, self.claim, setting, ridge_for(self.n_lambda, count))
 
-    def law(self, count: int, dimension: int = 1) -> Tilted:
+    def law(self, count: int, dimension: int = 1) -> ObjectiveLaw:
         """Return the exact law of the coefficient under objective perturbation, the solver's trace of noise aside."""
         calibrated = self.calibrated(count, dimension)
         assert isinstance(calibrated, ObjectivePerturbation)
         law = calibrated.linear_noise
-        return Tilted(self.formula, count * calibrated.alpha, NoiseLaw(law.scale, law.kind == "gaussian"))
+        return ObjectiveLaw(self.formula, count * calibrated.alpha, NoiseLaw(law.scale, law.kind == "gaussian"))
 
     def case(self, estimator: Callable[..., Any], plays: int) -> Case:
         """Return the game on the worst of some tiny data sets with one feature, and what their densities say."""
@@ -100,7 +100,7 @@ class LinearProblem:
         loss = max(losses) if self.claim.is_pure else math.inf
         return pair, (attack,), Exact(loss, max(deltas), len(pairs), pair.kind)
 
-    def _delta(self, law: Tilted, pair: Pair) -> float:
+    def _delta(self, law: ObjectiveLaw, pair: NeighbourPair) -> float:
         reach = (40 * law.noise.unit + 4) / law.ridge
         return law.delta(pair.first, pair.second, self.claim.epsilon, reach, steps=20_001)
 
@@ -128,7 +128,7 @@ class LinearProblem:
         deviation = calibrated.prediction_noise
         return NoiseLaw(deviation / math.sqrt(2)) if self.claim.is_pure else NoiseLaw(deviation, gaussian=True)
 
-    def _shift(self, pair: Pair) -> float:
+    def _shift(self, pair: NeighbourPair) -> float:
         """Return how far the solution moves, in units of the noise."""
         count = pair.first.count
         ridge, noise = count * self.calibrated(count).alpha, self._output_noise(count)
@@ -147,7 +147,7 @@ def with_found(case: Case, found: Found) -> Case:
 
 def _label_flip() -> _Built:
     first = CountedRows.of([[1.0]], [1.0])
-    pair = Pair(first, first.replaced([1.0], -1.0), np.zeros(1), "one record, its label flips")
+    pair = NeighbourPair(first, first.replaced([1.0], -1.0), np.zeros(1), "one record, its label flips")
     return pair, (Canary((1.0, 0.0)),), None
 
 

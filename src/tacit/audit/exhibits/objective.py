@@ -11,17 +11,17 @@ from tacit.audit.attacks import LikelihoodRatio
 from tacit.audit.case import Case, Question
 from tacit.audit.exhibits.exhibit import grid_laplace
 from tacit.audit.game import Batch
-from tacit.audit.laws import LOGISTIC, CountedRows, NoiseLaw, Tilted
+from tacit.audit.laws import LOGISTIC, CountedRows, NoiseLaw, ObjectiveLaw
 from tacit.audit.report import Exact
-from tacit.audit.search import Pair, largest_loss
+from tacit.audit.search import NeighbourPair, largest_loss
 from tacit.budget import Budget
 from tacit.noise import power_of_two_below
 from tacit.numerics.arrays import Floats
 
 
-def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> Tilted:
+def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> ObjectiveLaw:
     """Return the law of the 2008 paper's Algorithm 2 as published: noise 2R/epsilon, whatever n lambda is."""
-    return Tilted(LOGISTIC, ridge, NoiseLaw(2 * norm / epsilon))
+    return ObjectiveLaw(LOGISTIC, ridge, NoiseLaw(2 * norm / epsilon))
 
 
 def nips2008(question: Question) -> Case:
@@ -32,11 +32,11 @@ def nips2008(question: Question) -> Case:
     return _case(question.claim, nips2008_law(question.epsilon, question.ridge(0.01)), 1.0)
 
 
-def wrong_norm_law(epsilon: float, ridge: float, norm: float) -> Tilted:
+def wrong_norm_law(epsilon: float, ridge: float, norm: float) -> ObjectiveLaw:
     """Return the law of objective perturbation that pays log(1 + c R/(n lambda)) where c R^2 is needed."""
     raised = max(ridge, 0.25 * norm / math.expm1(epsilon / 2))
     left = epsilon - math.log1p(0.25 * norm / raised)
-    return Tilted(LOGISTIC, raised, NoiseLaw(2 * norm / left))
+    return ObjectiveLaw(LOGISTIC, raised, NoiseLaw(2 * norm / left))
 
 
 def wrong_norm(question: Question) -> Case:
@@ -44,11 +44,11 @@ def wrong_norm(question: Question) -> Case:
     return _case(question.claim, wrong_norm_law(question.epsilon, question.ridge(1.0), 100.0), 100.0)
 
 
-def _case(claim: Budget, law: Tilted, norm: float) -> Case:
+def _case(claim: Budget, law: ObjectiveLaw, norm: float) -> Case:
     one, other = ((np.array([[row]]), np.array([1.0])) for row in (norm, 0.0))
     first, second = CountedRows.of(*one), CountedRows.of(*other)
     attack = LikelihoodRatio(lambda w: law.log_density(w, first), lambda w: law.log_density(w, second))
-    loss, at = largest_loss(law, Pair(first, second, np.zeros(1), ""))
+    loss, at = largest_loss(law, NeighbourPair(first, second, np.zeros(1), ""))
     delta = law.delta(first, second, claim.epsilon, 40 * law.noise.unit / law.ridge)
     exact = Exact(loss, delta, 1, f"one record x={norm:g} becomes 0, seen at w={at[0]:.4g}")
     return Case(claim, OneDimensional(law.ridge, law.noise.unit), one, other, (attack,), 1_000_000, exact)

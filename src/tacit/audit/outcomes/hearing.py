@@ -45,7 +45,7 @@ class _Tap(io.TextIOBase):
         self._kept, self._before, self._thread = kept, before, threading.get_ident()
 
     def write(self, words: str) -> int:
-        """Keep or pass on."""
+        """Keep what the game has printed; pass on what others print."""
         if threading.get_ident() != self._thread:
             return self._before.write(words)
         self._kept.append(words)

@@ -1,4 +1,4 @@
-"""Which source reads what."""
+"""Opening a source of records: which kind of table reads it."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

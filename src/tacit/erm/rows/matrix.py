@@ -22,7 +22,7 @@ from tacit.numerics.exact import Point, long_product, long_sum, two_sum
 
 
 @dataclass(frozen=True, eq=False)
-class Stored(ABC):
+class StoredRows(ABC):
     """Rows of numbers, wherever they are: what is computed with them is computed part by part."""
 
     array: Any
@@ -44,7 +44,7 @@ class Stored(ABC):
         return self.shape[1]
 
     @abstractmethod
-    def every(self, step: int) -> "Stored":
+    def every(self, step: int) -> "StoredRows":
         """Return every step-th row; dense ones share their memory."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Stored(ABC):
         """Return the rows from start to stop as doubles, sharing the memory of doubles."""
 
 
-class Matrix(Stored):
+class Matrix(StoredRows):
     """Rows of numbers in memory, dense or sparse."""
 
     def every(self, step: int) -> Self:
@@ -199,10 +199,10 @@ class SparseMatrix(Matrix):
 
 @final
 @dataclass(frozen=True, eq=False)
-class DiskMatrix(Stored):
+class DiskMatrix(StoredRows):
     """Dense rows in a private file; a part of them is read whenever it is asked for."""
 
-    def every(self, step: int) -> Stored:
+    def every(self, step: int) -> StoredRows:
         """Return every step-th row, in memory if they fit there."""
         sample = self.array[::step]
         return DiskMatrix(sample) if isinstance(sample, DiskArray) else DenseMatrix(sample)
@@ -218,7 +218,7 @@ class DiskMatrix(Stored):
 
 @final
 @dataclass(frozen=True, eq=False)
-class SpreadMatrix(Stored):
+class SpreadMatrix(StoredRows):
     """Dense rows on the nodes of a cluster: what is computed with them is computed there (`Rows.over`)."""
 
     @property
@@ -226,7 +226,7 @@ class SpreadMatrix(Stored):
         """None is stored here."""
         return 0
 
-    def every(self, step: int) -> Stored:
+    def every(self, step: int) -> StoredRows:
         """Return a sample, on the same nodes."""
         return SpreadMatrix(self.array.every(step))
 

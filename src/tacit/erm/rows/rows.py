@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.checks import finite_number, whole_number
 from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
-from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, SpreadMatrix, Stored, as_matrix
+from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, SpreadMatrix, StoredRows, as_matrix
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
 from tacit.numerics.disk import DiskArray, by_part
@@ -38,7 +38,7 @@ class Rows:
     with so many numbers other than 0.
     """
 
-    matrix: Stored
+    matrix: StoredRows
     scale: Any
     constant: float | None
     norm: float
@@ -182,7 +182,7 @@ def _factors(lengths: Floats, norm: float) -> Floats:
     return scale
 
 
-def _cut(matrix: Stored, columns: int, most: float = math.inf) -> list[Bounds]:
+def _cut(matrix: StoredRows, columns: int, most: float = math.inf) -> list[Bounds]:
     """Cut a matrix into blocks of rows."""
     # A sparse block's sums are as wide as all features, so it pays to have fewer of them.
     room = 8 * _CACHE_ENTRIES if isinstance(matrix, SparseMatrix) else _CACHE_ENTRIES

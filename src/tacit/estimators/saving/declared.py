@@ -172,7 +172,7 @@ class _Answer(Field):
     """The value of a release, if it is an array; other values are what a model was made of, and are not kept."""
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Put an array aside."""
+        """Put an array among those of the file, and write its place there."""
         if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim in (1, 2):
             return {"axes": value.ndim, "array": Numbers(*_AXES[: value.ndim]).write(value, writing)}
         return None

@@ -141,11 +141,11 @@ class Listed(Field):
     axis: str | None = None
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Write one by one."""
+        """Write the values, each by the field of all."""
         return [self.inner.write(each, writing) for each in value]
 
     def read(self, plain: Any, reading: Reading) -> Any:
-        """Read one by one."""
+        """Read the values, each by the field of all."""
         _require(isinstance(plain, list), "a list", plain)
         if self.axis is not None:
             reading.agree(self.axis, len(plain))
@@ -171,7 +171,7 @@ class Numbers(Field):
         object.__setattr__(self, "unknown", unknown)
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Put the array aside."""
+        """Put the array among those of the file, and write its place there."""
         array = np.asarray(value, dtype=self.kind)
         if not self._known(array):
             raise ModelFileError("numbers that are not finite cannot be saved.")
@@ -200,7 +200,7 @@ class Struct(Field):
     fields: Mapping[str, Field]
 
     def write(self, value: Any, writing: Writing) -> object:
-        """Write field by field."""
+        """Write every attribute by its field."""
         return {name: each.write(getattr(value, name), writing) for name, each in self.fields.items()}
 
     def read(self, plain: Any, reading: Reading) -> Any:

@@ -35,7 +35,7 @@ from tacit.kernels.fit.reading import (
 )
 from tacit.kernels.interactive.memory import ProcessMemory
 from tacit.kernels.interactive.pinp import Pinp, PinpPath
-from tacit.kernels.interactive.session import PinpAnswerer, PointAnswers, ProcessAnswerer, Session
+from tacit.kernels.interactive.session import AnswerSession, PinpAnswerer, PointAnswers, ProcessAnswerer
 from tacit.kernels.interactive.state_file import FileMemory, check_new
 from tacit.kernels.kernel.kernel import Kernel, size_of
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given
@@ -125,7 +125,7 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         found: Release[SamplePath | PinpPath] = Terms.of(self, *public).release(law, certified.model)
         path = found.value
         memory = ProcessMemory() if self.state is None else FileMemory.create(self.state, path.mark)
-        self._session = Session(certified.domain, law, path.secret, path.mark, certified.size, memory)
+        self._session = AnswerSession(certified.domain, law, path.secret, path.mark, certified.size, memory)
         self._domain, self._mapped, self._targets = domain, mapped, (targets.middle, targets.scale)
         self.classes_ = targets.classes
         self.alpha_ = alpha

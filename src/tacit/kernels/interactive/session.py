@@ -1,8 +1,8 @@
 """One conversation with a predictor: the same point gets the same answer, in every copy and after every restart.
 
-The way of an answer: the predictor clips the points and asks its `Session`. In a turn of the memory that all copies
-share, an `Answerer` takes over what was answered before, draws what is new from its path, which draws the noise, and
-the memory keeps it for good. Then it is returned.
+The way of an answer: the predictor clips the points and asks its `AnswerSession`. In a turn of the memory that all
+copies share, an `Answerer` takes over what was answered before and draws what is new from its path, which draws the
+noise; the memory keeps it for good, and then it is returned.
 """
 
 import math
@@ -202,7 +202,7 @@ class PinpAnswerer(Answerer):
 
 @final
 @dataclass(eq=False, repr=False)
-class Session:
+class AnswerSession:
     """Answers points through a memory that all copies share.
 
     `secret` is the model and where its noise comes from, None in a copy that may only repeat; `size` bounds |w|.
@@ -216,7 +216,7 @@ class Session:
     memory: ProcessMemory | FileMemory
     _answerer: ProcessAnswerer | PinpAnswerer | None = field(default=None, init=False)
 
-    def __deepcopy__(self, _: dict[int, Any]) -> "Session":
+    def __deepcopy__(self, _: dict[int, Any]) -> "AnswerSession":
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -225,7 +225,7 @@ class Session:
         if isinstance(memory, ProcessMemory):
             public_part = self._new_answerer().public_part
             secret, memory = None, memory.sealed(lambda numbers: public_part(np.frombuffer(numbers)).tobytes())
-        return Session, (self.domain, self.law, secret, self.mark, self.size, memory)
+        return AnswerSession, (self.domain, self.law, secret, self.mark, self.size, memory)
 
     @property
     def answerer(self) -> ProcessAnswerer | PinpAnswerer:

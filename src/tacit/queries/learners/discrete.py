@@ -29,7 +29,7 @@ from tacit.queries.oracle.session import Reply
 from tacit.sums.language import expression
 from tacit.sums.query import Function, Histogram
 
-Columns = Sequence[Feature | CodeColumn]
+CodeColumns = Sequence[Feature | CodeColumn]
 
 
 @dataclass(eq=False, repr=False)
@@ -62,7 +62,7 @@ class DiscreteClassifier(SQClassifier):
         self.n_features_in_ = len(self.schema.inputs)
         return self._encoded(X), y
 
-    def _row_columns(self, names: tuple[str, ...]) -> Columns:
+    def _row_columns(self, names: tuple[str, ...]) -> CodeColumns:
         return [CodeColumn(name, feature.size) for name, feature in zip(names, self.features_, strict=True)]
 
     def _encoded(self, X: Any) -> Codes:
@@ -143,7 +143,7 @@ class ClassCounts:
     deviation: float
 
     @classmethod
-    def of(cls, reply: Reply, columns: Columns, groups: int) -> "ClassCounts":
+    def of(cls, reply: Reply, columns: CodeColumns, groups: int) -> "ClassCounts":
         """Make the answers of `count_classes` consistent.
 
         A feature's codes add up to a class with noise of a variance proportional to their number, so totals are the
@@ -160,7 +160,7 @@ class ClassCounts:
         return cls(totals, corrected, reply.deviation)
 
 
-def count_classes(columns: Columns, labels: Labels, groups: Groups) -> list[Histogram]:
+def count_classes(columns: CodeColumns, labels: Labels, groups: Groups) -> list[Histogram]:
     """Ask for every class at every code of every feature, within each of the groups."""
     return [_histogram(groups, labels, (column.code, range(column.size))) for column in columns]
 

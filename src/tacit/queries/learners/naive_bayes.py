@@ -12,7 +12,7 @@ from tacit.estimators.saving import Listed, Numbers, Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.discrete import (
     ClassCounts,
-    Columns,
+    CodeColumns,
     DiscreteClassifier,
     count_classes,
     everyone,
@@ -85,10 +85,10 @@ class SQNaiveBayes(DiscreteClassifier):
             joint += table[codes[:, place]]
         return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
 
-    def _rounds(self, n: int, columns: Columns, labels: Labels) -> list[list[Histogram]]:
+    def _rounds(self, n: int, columns: CodeColumns, labels: Labels) -> list[list[Histogram]]:
         return [count_classes(columns, labels, everyone())]
 
-    def _study(self, session: Session, columns: Columns, labels: Labels) -> None:
+    def _study(self, session: Session, columns: CodeColumns, labels: Labels) -> None:
         before, n = positive_number("smoothing", self.smoothing), session.engine.n
         counts = ClassCounts.of(session.ask(0), columns, 1)
         prior = np.maximum(counts.totals[0], 0.0) + before / n

@@ -13,7 +13,7 @@ from tacit.estimators.saving import Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.discrete import (
     ClassCounts,
-    Columns,
+    CodeColumns,
     DiscreteClassifier,
     Groups,
     count_classes,
@@ -59,7 +59,7 @@ class GrownClassifier(DiscreteClassifier):
                 place[here] = np.where(node.literal.holds(codes[here]), node.yes, node.no)
         return np.array([node.shares for node in self.nodes_])[place]
 
-    def _rounds(self, n: int, columns: Columns, labels: Labels) -> list[list[Histogram]]:
+    def _rounds(self, n: int, columns: CodeColumns, labels: Labels) -> list[list[Histogram]]:
         """Grow as long as a good literal in the last round but one stands out from the noise.
 
         Each round is thought to halve the records that the next is about, and a good literal to halve those into parts
@@ -77,7 +77,7 @@ class GrownClassifier(DiscreteClassifier):
         counted = {width: count_classes(columns, labels, everyone(width)) for width in widths}
         return [*(counted[width] for width in widths), count_groups(labels, everyone(leaves))]
 
-    def _study(self, session: Session, columns: Columns, labels: Labels) -> None:
+    def _study(self, session: Session, columns: CodeColumns, labels: Labels) -> None:
         self.nodes_ = [Node(np.full(len(labels.values), 1.0 / len(labels.values)))]
         last, open_nodes = len(session.rounds) - 1, [0]
         for number in range(last):
@@ -103,7 +103,7 @@ class GrownClassifier(DiscreteClassifier):
         self.nodes_ += [Node(self.nodes_[number].shares)] * 2
         return yes, no
 
-    def _groups(self, columns: Columns, wanted: list[int]) -> Groups:
+    def _groups(self, columns: CodeColumns, wanted: list[int]) -> Groups:
         """Return the expression for the place of a record's node among those wanted, -1 if it is in none."""
         numbers, nodes = {number: place for place, number in enumerate(wanted)}, tuple(self.nodes_)
 

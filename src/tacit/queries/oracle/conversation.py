@@ -21,7 +21,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, positive_number, whole_number
 from tacit.errors import InvalidParameter
-from tacit.queries.oracle.oracle import Answer, Asking, Shares, StatisticalOracle, asked_in_words
+from tacit.queries.oracle.oracle import Answer, Asking, MeanShares, StatisticalOracle, asked_in_words
 from tacit.queries.oracle.plan import (
     LARGEST_EPSILON,
     Demand,
@@ -108,7 +108,7 @@ class Conversation:
         budget = self.plan.budget if self.plan.parts > 1 else self.plan.budget / self._count
         return replace(self.plan, budget=budget, size=1)
 
-    def _shares(self, prepared: Sequence[Prepared], turn: int) -> Shares:
+    def _shares(self, prepared: Sequence[Prepared], turn: int) -> MeanShares:
         """Ask in a turn: of its own part, which pays, or of all records."""
         oracle = self._oracle
         split = self.plan.parts > 1

@@ -68,7 +68,7 @@ class Answer:
 
 @final
 @dataclass(frozen=True)
-class Shares:
+class MeanShares:
     """Noisy means, in shares; whether they are private, the entry of their charge, and whether it was made before."""
 
     means: Floats
@@ -222,12 +222,12 @@ class StatisticalOracle:
 
         return Conversation(self, queries, **how)
 
-    def _shares(self, prepared: Sequence[Prepared], demand: Demand, plan: Plan, asking: Asking) -> Shares:
+    def _shares(self, prepared: Sequence[Prepared], demand: Demand, plan: Plan, asking: Asking) -> MeanShares:
         """Look the mean shares up, or charge, scan and add noise."""
         question = self._question(prepared, plan, asking)
         known = self._known(question)
         if known is not None:
-            return Shares(_read(known), private=True, repeated=True)
+            return MeanShares(_read(known), private=True, repeated=True)
         self._engine.check()
         noisy = release(
             Deferred(demand.mechanism(plan.noise, plan.budget)),
@@ -241,7 +241,7 @@ class StatisticalOracle:
         if noisy.private:
             kept = self._remember(question, {"shares": [float(share).hex() for share in shares]})
             shares = _read(kept)
-        return Shares(shares, noisy.private, noisy.entry)
+        return MeanShares(shares, noisy.private, noisy.entry)
 
     def _sums(self, prepared: Sequence[Prepared], asking: Asking) -> Floats:
         """Return the corrected sums; of a failure, after the charge, nothing but its kind is told."""
@@ -345,7 +345,7 @@ def made_again(queries: Sequence[Query]) -> list[Query]:
     return [replace(query) for query in listed]
 
 
-def _told(queries: Sequence[Query], shares: Shares, demand: Demand, plan: Plan) -> list[Answer]:
+def _told(queries: Sequence[Query], shares: MeanShares, demand: Demand, plan: Plan) -> list[Answer]:
     """Cut the shares into answers, each with its own tolerance."""
     answers = []
     for query, own in own_shares(queries, shares.means):

@@ -1,4 +1,4 @@
-"""Which engine asks which records."""
+"""Opening an engine: the one that adds up records where they are, or arrays with declared bounds."""
 
 from collections.abc import Sequence
 from typing import Any
