@@ -87,7 +87,8 @@ def running(folder: Path, *, budget: Budget | None = None, table: Any = None, **
     service: Service = app.state.service
     if "clinic" not in service.datasets.names():
         declared = {"key": "id", "shares": {"bob": 0.5}, "signed_by": "Carol", **declared}
-        whole = Declared("clinic", SCHEMA, Budget(4.0, 1e-5) if budget is None else budget, **declared)
+        schema = declared.pop("schema", SCHEMA)
+        whole = Declared("clinic", schema, Budget(4.0, 1e-5) if budget is None else budget, **declared)
         register(whole, made_up_table() if table is None else table, service.state, settings)
     scopes = {"alice": "analyst", "bob": "analyst", "carol": "custodian", "dora": "auditor"}
     tokens = {who: service.tokens.make(who, scope)[1] for who, scope in scopes.items()}

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.service.access import Analyst, Anyone, TheService
 from tacit.service.jobs.asking import job_of
+from tacit.service.jobs.bodies import Fit, Report, Session
 from tacit.service.jobs.telling import told
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
@@ -16,40 +16,6 @@ from tacit.service.tokens import Caller
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
-Name = Annotated[str, Field(max_length=64)]
-Part = Annotated[str, Field(max_length=16)]
-
-
-class _Strict(BaseModel):
-    """A body with these fields and no others, of exactly their types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Fit(_Strict):
-    """An estimator to fit, and on what."""
-
-    estimator: Name = Field(examples=["PrivateLogisticRegression"])
-    parameters: dict[str, Any] = Field(examples=[{"epsilon": 0.5, "delta": 1e-6}])
-    part: Part = "all"
-
-
-class Report(_Strict):
-    """A model to score, and on what."""
-
-    model: Name
-    epsilon: float = Field(examples=[0.2])
-    delta: float = 0.0
-    part: Part = "test"
-
-
-class Session(_Strict):
-    """A predictor that answers on demand, and what it learns from."""
-
-    parameters: dict[str, Any] = Field(
-        examples=[{"epsilon": 1.0, "delta": 1e-6, "kernel": {"kind": "rbf", "value": {"gamma": 1.0}}, "landmarks": 50}]
-    )
-    part: Part = "all"
 
 
 @router.post("/datasets/{name}/fits", status_code=202)

@@ -1,0 +1,47 @@
+"""What is sent to ask for a job: bodies with these fields and no others, of exactly their types."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Part = Literal["all", "train", "test"]
+Name = Annotated[str, Field(max_length=64)]
+Amount = Annotated[float, Field(allow_inf_nan=False)]
+_KERNEL = {"kind": "rbf", "value": {"gamma": 1.0}}
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    part: Part = "all"
+
+
+class Fit(_Body):
+    """An estimator to fit, and on which part."""
+
+    estimator: Name = Field(examples=["PrivateLogisticRegression"])
+    parameters: dict[str, Any] = Field(examples=[{"epsilon": 0.5, "delta": 1e-6}])
+
+
+class Report(_Body):
+    """A model to score, what that may cost, and on which part."""
+
+    part: Part = "test"
+    model: Name
+    epsilon: Amount = Field(examples=[0.2])
+    delta: Amount = 0.0
+
+
+class Session(_Body):
+    """A predictor that answers on demand, and what it learns from."""
+
+    parameters: dict[str, Any] = Field(examples=[{"epsilon": 1.0, "delta": 1e-6, "kernel": _KERNEL, "landmarks": 50}])
+
+
+class PricedReport(_Body):
+    """Scores to be priced: of whichever model, they cost the same."""
+
+    part: Part = "test"
+    model: Name | None = None
+    epsilon: Amount
+    delta: Amount = 0.0
