@@ -39,7 +39,7 @@ def test_a_token_of_nobody_and_a_data_set_of_nobody_are_refused(clinic):
     found, url = clinic
     with Client(url, "tacit_00000000_" + "a" * 43) as nobody, pytest.raises(ServiceError, match="token"):
         nobody.datasets()
-    with Client(url, found.tokens["alice"]) as alice, pytest.raises(ServiceError, match="no such|not found"):
+    with Client(url, found.tokens["alice"]) as alice, pytest.raises(ServiceError, match=r"no such|not found"):
         alice.dataset("../tokens")
 
 
