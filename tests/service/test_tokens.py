@@ -11,15 +11,15 @@ from tacit.service.state import TOKEN
 
 
 @pytest.mark.parametrize("route", ["/v1/me", "/v1/datasets", "/v1/datasets/clinic", "/v1/datasets/none"])
-def test_without_a_token_nothing_is_told(served: Running, route: str) -> None:
+def test_without_a_token_nothing_is_told(shared: Running, route: str) -> None:
     """No token, a made-up one and one with a letter changed are refused alike, before it is looked what was asked."""
-    good = served.tokens["alice"]
+    good = shared.tokens["alice"]
     wrong = [good[:-1] + ("A" if good[-1] != "A" else "B"), "tacit_00000000_" + 43 * "A", "", "x" * 5000, "tacit_é"]
-    answers = [served.client.get(route)]
-    answers += [served.client.get(route, headers={"Authorization": f"Bearer {text}".encode()}) for text in wrong]
+    answers = [shared.client.get(route)]
+    answers += [shared.client.get(route, headers={"Authorization": f"Bearer {text}".encode()}) for text in wrong]
     assert {answer.status_code for answer in answers} == {401}
     assert len({answer.text for answer in answers}) == 1
-    assert served.get(route).status_code == (404 if route.endswith("none") else 200)
+    assert shared.get(route).status_code == (404 if route.endswith("none") else 200)
 
 
 def test_a_token_is_kept_as_a_digest_and_told_once(served: Running) -> None:
@@ -45,17 +45,17 @@ def test_a_token_that_ended_or_was_revoked_counts_for_nothing(served: Running, m
 
 
 @pytest.mark.parametrize("name", ["", "<b>eve</b>", "e" * 65, "a\nb", "é", None, 3])
-def test_an_owners_name_is_plain(served: Running, name: object) -> None:
+def test_an_owners_name_is_plain(shared: Running, name: object) -> None:
     """Names have no markup, no line ends and an end."""
     with pytest.raises(InvalidParameter, match="owner"):
-        served.service.tokens.make(name, "analyst")
+        shared.service.tokens.make(name, "analyst")
 
 
 @pytest.mark.parametrize(("scope", "days"), [("root", 1), ("analyst", 0), ("analyst", float("nan")), ("", 1)])
-def test_scopes_and_days_are_checked(served: Running, scope: str, days: float) -> None:
+def test_scopes_and_days_are_checked(shared: Running, scope: str, days: float) -> None:
     """There are three scopes, and every token ends."""
     with pytest.raises(InvalidParameter):
-        served.service.tokens.make("eve", scope, days)
+        shared.service.tokens.make("eve", scope, days)
 
 
 def test_a_token_for_some_data_sets_sees_no_other(served: Running) -> None:

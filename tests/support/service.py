@@ -1,8 +1,12 @@
 """A service over a small made-up table, with a token for each scope and a client that speaks to it."""
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +79,23 @@ class Running:
         return self.client.delete(route, headers=self.headers(who))
 
 
+@cache
+def _registered() -> Path:
+    """Return a folder with the clinic as nobody asked about it yet, made once in a process."""
+    folder = Path(tempfile.mkdtemp(prefix="tacit-clinic-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    service = Service(Settings(folder))
+    _register(service, Budget(4.0, 1e-5), None)
+    service.close()
+    return folder
+
+
+def _register(service: Service, budget: Budget, table: Any, **declared: Any) -> None:
+    declared = {"key": "id", "shares": {"bob": 0.5}, "signed_by": "Carol", "schema": SCHEMA, **declared}
+    whole = Declared("clinic", budget=budget, **declared)
+    register(whole, made_up_table() if table is None else table, service.state, service.settings)
+
+
 @contextmanager
 def running(folder: Path, *, budget: Budget | None = None, table: Any = None, **changes: Any) -> Iterator[Running]:
     """Run a service in a folder: a data set "clinic", analysts alice and bob, a custodian and an auditor.
@@ -82,14 +103,14 @@ def running(folder: Path, *, budget: Budget | None = None, table: Any = None, **
     `changes` are settings, or what is declared of the data set.
     """
     declared = {name: changes.pop(name) for name in list(changes) if name in Declared.__dataclass_fields__}
+    elsewhere = {"state", "ledgers", "witness"} & changes.keys()
+    if not (elsewhere or declared or budget or table is not None or any(folder.iterdir())):
+        shutil.copytree(_registered(), folder, dirs_exist_ok=True)
     settings = Settings(folder, **{"padding": 0.0, **changes})
     app = create_app(settings)
     service: Service = app.state.service
     if "clinic" not in service.datasets.names():
-        declared = {"key": "id", "shares": {"bob": 0.5}, "signed_by": "Carol", **declared}
-        schema = declared.pop("schema", SCHEMA)
-        whole = Declared("clinic", schema, Budget(4.0, 1e-5) if budget is None else budget, **declared)
-        register(whole, made_up_table() if table is None else table, service.state, settings)
+        _register(service, budget or Budget(4.0, 1e-5), table, **declared)
     scopes = {"alice": "analyst", "bob": "analyst", "carol": "custodian", "dora": "auditor"}
     tokens = {who: service.tokens.make(who, scope)[1] for who, scope in scopes.items()}
     with TestClient(app, raise_server_exceptions=False) as client:

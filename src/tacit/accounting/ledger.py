@@ -317,19 +317,24 @@ class Ledger:
         Asking again for the same partition returns the same accounts.
         """
         check_partition(name, parts, fixed_by, self.unit)
-        declared = None
+        wanted, declared = Partition(tuple(parts), fixed_by), None
+        if self._chain.seen.partitions.get((self.path, name)) == wanted:
+            return self._parts(name, parts)
         with self._chain.writing() as (connection, history):
             known = history.partitions.get((self.path, name))
             if known is None:
                 content = written(name, self.path, Budget(0), parts=parts, fixed_by=fixed_by)
                 history, declared = self._chain.append(connection, history, content)
-            elif known != Partition(tuple(parts), fixed_by):
+            elif known != wanted:
                 raise InvalidParameter(
                     f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
                 )
         self._chain.remember(history)
         if declared is not None:
             self.standing.tell(self.name, declared)
+        return self._parts(name, parts)
+
+    def _parts(self, name: str, parts: Sequence[str]) -> "dict[str, Ledger]":
         return {part: replace(self, path=(*self.path, (name, part))) for part in parts}
 
     def _amount(self, event: Event, at: Budget | None) -> Budget:

@@ -1,12 +1,13 @@
 """Who asks: the token of a request, checked before anything else is looked at."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from tacit.service.guard import LEAVING, WHO
 from tacit.service.refusals import Refusal, forbidden
 from tacit.service.service import Service
 from tacit.service.tokens import Caller, Scope
@@ -19,22 +20,31 @@ def service_of(request: Request) -> Service:
     return cast("Service", request.app.state.service)
 
 
-TheService = Annotated[Service, Depends(service_of)]
+async def _service(request: Request) -> Service:
+    # What is no coroutine is called in a thread of its own, which costs more than this does.
+    return service_of(request)
 
 
-def caller_of(service: TheService, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Caller:
-    """Return who asks; refuse whoever has no token that counts."""
+TheService = Annotated[Service, Depends(_service)]
+
+
+def caller_of(
+    request: Request, service: TheService, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+) -> Caller:
+    """Return who asks; refuse whoever has no token that counts, or asks for too much."""
     found = None if given is None else service.tokens.caller(given.credentials)
     if found is None:
         raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", "a token is needed: Authorization: Bearer tacit_...")
+    request.scope[WHO] = found.name
+    request.scope[LEAVING] = service.meter.enter(found.token)
     return found
 
 
 Anyone = Annotated[Caller, Depends(caller_of)]
 
 
-def _of_scope(*scopes: Scope) -> Callable[[Caller], Caller]:
-    def check(caller: Anyone) -> Caller:
+def _of_scope(*scopes: Scope) -> Callable[[Caller], Awaitable[Caller]]:
+    async def check(caller: Anyone) -> Caller:
         if caller.scope not in scopes:
             raise forbidden(caller.scope)
         return caller

@@ -11,8 +11,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tacit.errors import TacitError
+from tacit.service.guard import Guard
 from tacit.service.refusals import Refusal, body_of, shape, status_of
-from tacit.service.routes import datasets, health, jobs, models, pages, people, sessions
+from tacit.service.routes import datasets, health, jobs, models, pages, people, questions, sessions
 from tacit.service.service import Service
 from tacit.service.settings import Settings
 from tacit.version import VERSION
@@ -39,7 +40,8 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    for routes in (health, people, datasets, jobs, models, sessions, pages):
+    app.add_middleware(Guard, settings=settings, metrics=service.metrics)
+    for routes in (health, people, datasets, questions, jobs, models, sessions, pages):
         app.include_router(routes.router)
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)

@@ -1,6 +1,7 @@
 """A registered data set: what is public of it, its records behind the cleaning step, and who pays for what."""
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from fractions import Fraction
@@ -17,13 +18,17 @@ from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.sources.kept import Kept
+from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
 from tacit.service.refusals import missing
 from tacit.service.settings import Settings
 from tacit.service.state import DATASET, State
 from tacit.service.tokens import Caller
+from tacit.sums.engines.engine import Engine
+from tacit.sums.engines.opening import engine_for
 
 PARTS = ("all", "train", "test")
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 @final
@@ -39,6 +44,7 @@ class Dataset:
         self.document, self._kept, self._settings, self._witness = document, kept, settings, witness
         self.name: str = document["name"]
         self._opening = threading.Lock()
+        self._engines: dict[str, Engine] = {}
 
     @cached_property
     def schema(self) -> Schema:
@@ -53,7 +59,7 @@ class Dataset:
     @cached_property
     def records(self) -> Records:
         """The records, opened once in a process."""
-        return opened(self._kept, self.document, self.schema)
+        return opened(self._kept, self.document, self.schema, self._settings.tables)
 
     def part(self, name: str) -> Records:
         """Return all records, or one of the parts that were fixed when they were registered."""
@@ -85,6 +91,19 @@ class Dataset:
     def entry_of(self, ticket: str) -> int | None:
         """Return the number of the first entry that was charged under a ticket, if there is one."""
         return self.account.entry_of(ticket)
+
+    def close(self, ticket: str) -> None:
+        """Tell the witness that an answer under a ticket is kept."""
+        self._witness.close(self.document["account"], ticket)
+
+    def oracle(self, part: str, ledger: Ledger) -> StatisticalOracle:
+        """Return who answers questions about a part, and charges an account."""
+        records = self.part(part)
+        paying = records.account(ledger)
+        with self._opening:
+            if part not in self._engines:
+                self._engines[part] = engine_for(records)
+        return StatisticalOracle(self._engines[part], ledger=paying)
 
     def share(self, caller: Caller) -> Fraction | None:
         """Return which part of the budget is the most that somebody may spend; None for all that is left."""
@@ -149,6 +168,8 @@ class Datasets:
 
     def get(self, name: str) -> Dataset:
         """Return a data set; refuse a name that none has."""
+        if not NAME.fullmatch(name):
+            raise missing("data set")
         if name not in self._open:
             with self._state.reading() as connection:
                 row = connection.execute(sa.select(DATASET).where(DATASET.c.name == name)).first()
@@ -169,9 +190,9 @@ class Datasets:
         return self.get(name)
 
 
-def opened(kept: Mapping[str, Any], document: Mapping[str, Any], schema: Schema) -> Records:
+def opened(kept: Mapping[str, Any], document: Mapping[str, Any], schema: Schema, tables: Path) -> Records:
     """Open records where they are kept; their name makes them the same ones after every restart."""
-    source = Kept(Path(kept["folder"])) if "folder" in kept else (kept["address"], kept["table"])
+    source = Kept(tables / kept["folder"]) if "folder" in kept else (kept["address"], kept["table"])
     identity = document["identity"]
     return Records(source, schema, unit=document["unit"], key=document["key"], name=identity)
 

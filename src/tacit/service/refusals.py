@@ -85,6 +85,14 @@ def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str
     return shape(type(error).__name__, words, paid)
 
 
+def told(error: BaseException, *, charged: bool) -> Refusal:
+    """Return the refusal that an error is told as, with what was charged."""
+    status = status_of(error) if isinstance(error, TacitError) else HTTPStatus.INTERNAL_SERVER_ERROR
+    said = body_of(error)["error"]
+    wait = error.wait if isinstance(error, Refusal) else None
+    return Refusal(status, said["kind"], said["message"], charged=charged, wait=wait)
+
+
 def shape(kind: str, message: str, charged: bool = False) -> Mapping[str, Any]:
     """Return an error as plain values."""
     return {"error": {"kind": kind, "message": message, "charged": charged}}

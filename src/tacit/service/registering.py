@@ -4,7 +4,6 @@ The table is read and cleaned once, kept, given an account of its own, and from 
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,11 +22,10 @@ from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
 from tacit.service.clock import now
-from tacit.service.datasets import PARTS, opened, split
+from tacit.service.datasets import NAME, PARTS, opened, split
 from tacit.service.settings import Settings
 from tacit.service.state import DATASET, State
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 Accountant = Literal["basic", "renyi", "gaussian"]
 
 
@@ -47,7 +45,7 @@ class Declared:
     public: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise InvalidParameter(
                 "a data set's name has up to 63 small letters, digits, _ and -, and begins with a letter or a digit."
             )
@@ -59,9 +57,9 @@ def register(declared: Declared, source: Any, state: State, settings: Settings) 
     """Read, clean and keep a table, open its account, and write down what is public of it."""
     records = Records(source, declared.schema, unit=declared.unit, key=declared.key)
     folder = private_folder(settings.tables) / f"{declared.name}-{unique_name()}"
-    kept = {"folder": str(keep(records, folder).folder)}
+    kept = {"folder": keep(records, folder).folder.name}
     document = _document(declared, records)
-    _open_account(declared, document, opened(kept, document, declared.schema), settings)
+    _open_account(declared, document, opened(kept, document, declared.schema, settings.tables), settings)
     row = {"name": declared.name, "document": json.dumps(document), "kept": json.dumps(kept), "marks": "[]"}
     with state.writing() as connection:
         if connection.execute(sa.select(DATASET.c.name).where(DATASET.c.name == declared.name)).first():

@@ -7,6 +7,8 @@ from tacit.service.datasets import Datasets
 from tacit.service.jobs.doing import Doing
 from tacit.service.jobs.runner import Runner
 from tacit.service.jobs.table import Jobs
+from tacit.service.limits import Meter
+from tacit.service.metrics import Metrics
 from tacit.service.sessions.sessions import Sessions
 from tacit.service.sessions.table import SessionTable
 from tacit.service.settings import Settings
@@ -29,6 +31,8 @@ class Service:
         self.session_table = SessionTable(self.state)
         self.sessions = Sessions(settings.sessions, self.datasets.witness)
         self.runner = Runner(self.jobs, Doing(self), settings.job_threads, settings.lease)
+        self.meter = Meter(settings.limits)
+        self.metrics = Metrics()
 
     def close(self) -> None:
         """Let go of what is held."""

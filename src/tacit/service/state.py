@@ -7,12 +7,14 @@ locked. Losing the state costs answers and tokens, never privacy: who spent what
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -109,6 +111,11 @@ class State:
         """Open a transaction that only reads."""
         with _translated(), self._engine.connect() as connection:
             yield connection
+
+    def insert_new(self, connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> None:
+        """Insert a row unless there is one of its key."""
+        insert = sqlite_insert if self._is_file else postgresql_insert
+        connection.execute(insert(table).values(**values).on_conflict_do_nothing())
 
     def close(self) -> None:
         """Close all connections."""

@@ -165,8 +165,19 @@ class StatisticalOracle:
         of: Target = "population",
     ) -> Plan:
         """Return how the queries would be answered together and at what cost; touch and charge nothing."""
-        demand = self._demand(made_again(queries), confidence, noise_rate, of)
+        again = made_again(queries)
+        demand = self._demand(again, confidence, noise_rate, of)
+        for query in again:
+            self._engine.prepare(query)
         return self._plan(demand, tolerance, epsilon, delta)
+
+    def affords(self, queries: Sequence[Query], plan: Plan) -> bool | None:
+        """Whether the account could pay for a plan of these queries now; None if there is none. Nothing is charged."""
+        if self._ledger is None:
+            return None
+        demand = Demand.of_queries(made_again(queries), self.n, cut=self._engine.cut)
+        mechanism = demand.mechanism(plan.noise, plan.budget)
+        return self._ledger.affords(mechanism.event, at=mechanism.budget)
 
     def _plan(self, demand: Demand, tolerance: float | None, epsilon: float | None, delta: float) -> Plan:
         if (tolerance is None) == (epsilon is None):

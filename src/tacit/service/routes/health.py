@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse
 
 from tacit.service.access import TheService
 from tacit.version import VERSION
@@ -15,3 +16,9 @@ def healthz(service: TheService) -> dict[str, str]:
     with service.state.reading() as connection:
         connection.execute(sa.text("SELECT 1"))
     return {"status": "ok", "version": VERSION}
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(service: TheService) -> str:
+    """Tell what this worker has done, as Prometheus reads it."""
+    return service.metrics.text()

@@ -1,0 +1,122 @@
+"""Statistical questions over HTTP: what they would cost, and their answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.accounting.ledger import Ledger
+from tacit.errors import InvalidParameter
+from tacit.queries.oracle.oracle import Answer
+from tacit.queries.oracle.plan import Plan
+from tacit.service.datasets import Dataset, amount
+from tacit.service.requests import Asked, answered
+from tacit.service.state import State
+from tacit.service.tokens import Caller
+from tacit.sums.plain import query_of
+from tacit.sums.query import Query
+
+Part = Literal["all", "train", "test"]
+Amount = Annotated[float, Field(allow_inf_nan=False)]
+_MOST_NUMBERS = 10_000
+
+
+class Questions(BaseModel):
+    """Statistical queries that are asked together, for one charge."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"queries": [{"mean": "age > 60"}], "epsilon": 0.1}]},
+    )
+
+    queries: list[dict[str, Any]] = Field(min_length=1, max_length=200)
+    epsilon: Amount | None = None
+    tolerance: Amount | None = None
+    delta: Amount = 0.0
+    confidence: Amount = 0.95
+    of: Literal["population", "sample"] = "population"
+    noise_rate: Amount = 0.0
+    part: Part = "all"
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The options of the library's own call."""
+        return self.model_dump(exclude={"queries", "part"})
+
+
+def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Questions) -> Mapping[str, Any]:
+    """Answer questions, charged once to the caller however often they come under this key."""
+    queries = _queries(questions)
+    asked = Asked(caller, key, "queries", dataset, questions.model_dump())
+
+    def compute(ledger: Ledger) -> Mapping[str, Any]:
+        answers = dataset.oracle(questions.part, ledger).ask_all(queries, **questions.how)
+        return _told(queries, answers, ledger)
+
+    return answered(state, asked, compute)
+
+
+def price_of_questions(dataset: Dataset, caller: Caller, questions: Questions) -> Mapping[str, Any]:
+    """Say what questions would cost, and how far their answers may be off; no record is read, nothing is charged."""
+    queries = _queries(questions)
+    ledger = dataset.ledger(caller)
+    oracle = dataset.oracle(questions.part, ledger)
+    plan = oracle.preview(queries, **questions.how)
+    return {
+        **quoted(plan.budget, oracle.affords(queries, plan), ledger),
+        "expected_error": {
+            "tolerance": plan.tolerance,
+            "sampling_error": plan.sampling_error,
+            "noise_error": plan.noise_error,
+            "confidence": plan.confidence,
+            "of": plan.of,
+        },
+        "words": str(plan),
+    }
+
+
+def quoted(cost: Any, affordable: bool | None, ledger: Ledger) -> dict[str, Any]:
+    """Return what every price says: what it is, whether it fits, and what is left."""
+    return {"cost": amount(cost), "affordable": affordable, "left": amount(ledger.remaining)}
+
+
+def _queries(questions: Questions) -> list[Query]:
+    found = [query_of(each) for each in questions.queries]
+    size = sum(query.size for query in found)
+    if size > _MOST_NUMBERS:
+        raise InvalidParameter(f"one request may ask for {_MOST_NUMBERS} numbers, got {size}: ask in several.")
+    return found
+
+
+def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -> dict[str, Any]:
+    first, ticket = answers[0], ledger.standing.ticket
+    entries = () if ticket is None else ticket.entries
+    return {
+        "answers": [
+            {
+                "value": np.asarray(answer.value).tolist(),
+                "tolerance": answer.tolerance,
+                "confidence": answer.confidence,
+                "noise_error": _noise_error(query, queries, first.plan),
+            }
+            for query, answer in zip(queries, answers, strict=True)
+        ],
+        "cost": amount(first.cost),
+        "entry": entries[-1].number if entries else None,
+        "repeated": first.repeated,
+        "guarantee": first.guarantee,
+        "left": amount(ledger.remaining),
+    }
+
+
+def _noise_error(query: Query, queries: Sequence[Query], plan: Plan) -> float:
+    return plan.noise_error * query.unit / max(each.unit for each in queries)
+
+
+Pricing = Callable[[Dataset, Caller, Mapping[str, Any]], Mapping[str, Any]]
+PRICES: dict[str, Pricing] = {
+    "queries": lambda dataset, caller, body: price_of_questions(dataset, caller, Questions.model_validate(body))
+}
+"""How each kind of request is priced, from its body."""

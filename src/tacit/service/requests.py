@@ -1,0 +1,168 @@
+"""One answer to one request, whatever fails meanwhile: charge durably, draw, keep the answer, then give it.
+
+A request is its owner, their Idempotency-Key, and what it asks. It is written down with a ticket before anything is
+charged; charges carry the ticket, so that whoever takes the request up again after a crash finds them; the first
+answer that is kept is the only one that is ever given (ledger.md, "Tickets").
+
+    begun     somebody computes, or died while computing
+    refused   nothing was charged; whoever comes again is computed for again
+    kept      the answer is here, and the witness may not know yet that it is
+    done      it does
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, final
+
+import sqlalchemy as sa
+
+from tacit.accounting.ledger import Ledger
+from tacit.errors import TacitError
+from tacit.noise import unique_name
+from tacit.service.clock import now
+from tacit.service.datasets import Dataset
+from tacit.service.refusals import Refusal, told
+from tacit.service.state import REQUEST, State
+from tacit.service.tokens import Caller
+
+Answer = Mapping[str, Any]
+_LONGEST_KEY = 200
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """What somebody asked: a route, of a data set, with a body of plain values, under a key of theirs."""
+
+    caller: Caller
+    key: str
+    route: str
+    dataset: Dataset
+    body: Any
+
+    @property
+    def digest(self) -> str:
+        """What is the same if the same was asked."""
+        said = json.dumps([self.route, self.dataset.name, self.body], sort_keys=True)
+        return hashlib.sha256(said.encode("ascii")).hexdigest()
+
+
+def checked_key(key: str | None) -> str:
+    """Return the key of a request; without one, a retry could not be told from another request."""
+    if key is None or not key.strip() or len(key) > _LONGEST_KEY or not (key.isascii() and key.isprintable()):
+        raise Refusal(
+            HTTPStatus.BAD_REQUEST,
+            "NoKey",
+            "what spends needs a header Idempotency-Key: any plain text of up to 200 letters, the same for a retry and "
+            "another one for every other request, so that nobody pays twice.",
+        )
+    return key
+
+
+def answered(state: State, asked: Asked, compute: Callable[[Ledger], Answer]) -> Answer:
+    """Return the one answer to a request; compute it if there is none yet, charged once however often that is begun."""
+    ticket, known = _begin(state, asked)
+    if known is not None:
+        return known
+    ledger = asked.dataset.ledger(asked.caller, ticket)
+    try:
+        answer = _keep(state, asked, compute(ledger))
+        ledger.close_ticket()
+        _mark(state, asked, "kept", "done")
+        return answer
+    except Exception as error:
+        # Another who computes for the same request may have been faster, and have closed the ticket.
+        known = _found(state, asked)
+        if known is not None:
+            return known
+        charged = _charged(ledger)
+        if not charged:
+            _mark(state, asked, "begun", "refused")
+        refusal = told(error, charged=charged)
+    raise refusal
+
+
+def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
+    """Write a request down unless it is there; return its ticket, and its answer if it has one."""
+    with state.writing() as connection:
+        row = _row(connection, asked)
+        if row is None:
+            values = {
+                "owner": asked.caller.name,
+                "key": asked.key,
+                "digest": asked.digest,
+                "ticket": unique_name(),
+                "route": asked.route,
+                "dataset": asked.dataset.name,
+                "state": "begun",
+                "created": now(),
+            }
+            state.insert_new(connection, REQUEST, values)
+            row = _row(connection, asked)
+            assert row is not None
+    if row.digest != asked.digest:
+        raise Refusal(
+            HTTPStatus.CONFLICT,
+            "KeyUsed",
+            "this Idempotency-Key came with another request before; nothing was charged. Give every request its own.",
+        )
+    return row.ticket, _given(state, asked, row)
+
+
+def _found(state: State, asked: Asked) -> Answer | None:
+    """Return the answer if somebody kept one; nothing if that cannot be told now."""
+    try:
+        with state.reading() as connection:
+            row = _row(connection, asked)
+        return None if row is None else _given(state, asked, row)
+    except TacitError:
+        return None
+
+
+def _given(state: State, asked: Asked, row: Any) -> Answer | None:
+    """Return an answer that was kept; its ticket is closed first, if whoever kept it did not come to that."""
+    if row.answer is None:
+        return None
+    if row.state != "done":
+        asked.dataset.close(row.ticket)
+        _mark(state, asked, "kept", "done")
+    answer: Answer = json.loads(row.answer)
+    return answer
+
+
+def _keep(state: State, asked: Asked, answer: Answer) -> Answer:
+    """Keep an answer unless one is kept; return the one that is."""
+    text = json.dumps(answer, allow_nan=False)
+    with state.writing() as connection:
+        connection.execute(
+            sa.update(REQUEST).where(*_same(asked), REQUEST.c.answer.is_(None)).values(answer=text, state="kept")
+        )
+        row = _row(connection, asked)
+    kept: Answer = json.loads(row.answer)
+    return kept
+
+
+def _mark(state: State, asked: Asked, before: str, after: str) -> None:
+    """Note how far a request came; a note that cannot be made is made by whoever comes next."""
+    try:
+        with state.writing() as connection:
+            connection.execute(sa.update(REQUEST).where(*_same(asked), REQUEST.c.state == before).values(state=after))
+    except TacitError:
+        return
+
+
+def _same(asked: Asked) -> tuple[Any, ...]:
+    return REQUEST.c.owner == asked.caller.name, REQUEST.c.key == asked.key
+
+
+def _row(connection: sa.Connection, asked: Asked) -> Any:
+    return connection.execute(sa.select(REQUEST).where(*_same(asked))).first()
+
+
+def _charged(ledger: Ledger) -> bool:
+    """Whether anything was charged by this handle, or found charged."""
+    ticket = ledger.standing.ticket
+    return ticket is not None and bool(ticket.entries)
