@@ -132,7 +132,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : one row, and one number, for each score; two classes have one score, for the second.
-    coef_noise_, intercept_noise_ : bounds on the standard deviation of the noise in each; NaN where none is known.
+    coef_noise_, intercept_noise_ : bounds on the standard deviation of the noise in each; estimates for gradients.
     curves_ : each column's effect in its own units, with its noise; of models of `Records`.
     classes_ : the classes, sorted.
     alpha_, margin_ : the ridge and the margin that were used.

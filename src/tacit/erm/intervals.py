@@ -3,12 +3,10 @@
 import math
 from typing import Any
 
-import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.checks import checked_confidence
-from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
 
@@ -16,10 +14,6 @@ def noise_intervals(model: Any, confidence: float) -> tuple[Floats, Floats]:
     """Return the low and the high ends for the coefficients of a fitted linear model (perturbations/noise.md)."""
     confidence = checked_confidence(confidence)
     check_is_fitted(model)
-    if np.any(np.isnan(model.coef_noise_)):
-        raise InvalidParameter(
-            "no bound is known for the noise of gradient perturbation. Use perturbation='objective', whose noise is."
-        )
     budget = model.release_.budget
     if budget is not None and budget.is_pure:
         # A coordinate of spherical Laplace noise has lighter tails than Laplace noise of the same deviation.

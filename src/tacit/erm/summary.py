@@ -10,12 +10,8 @@ from tacit.numerics.arrays import Floats
 
 _NOTE = (
     "noise: a bound on the standard deviation that privacy adds to each coefficient (an estimate where "
-    "sufficient statistics were released). It says nothing about how far the records themselves stand for others. A "
-    "coefficient below twice its noise may well be noise alone."
-)
-_UNKNOWN = (
-    "noise: no bound is proved for the accelerated steps of noisy gradients, so none is stated. With two classes or a "
-    "number to predict, perturbation='objective' has one."
+    "sufficient statistics or gradients were released). It says nothing about how far the records themselves stand for "
+    "others. A coefficient below twice its noise may well be noise alone."
 )
 
 
@@ -26,8 +22,7 @@ def summary_of(model: Any, most: int) -> str:
     names = _names(model)
     labels, coefficients, noises = _lines(model, names)
     clear = np.abs(coefficients) / np.maximum(noises, np.finfo(np.float64).tiny)
-    # What is no number, since no bound is known, is in the order of size.
-    order = np.argsort(-np.where(np.isnan(clear), np.abs(coefficients), clear), kind="stable")
+    order = np.argsort(-clear, kind="stable")
     shown = order[:most]
     width = max(len("coefficient of"), *(len(labels[place]) for place in shown)) if shown.size else 0
     lines = [
@@ -39,12 +34,9 @@ def summary_of(model: Any, most: int) -> str:
     ]
     if len(order) > most:
         lines.append(f"... and {len(order) - most} more")
-    known = noises[~np.isnan(noises)]
-    if known.size and np.any(known > 0):
+    if np.any(noises > 0):
         below = int(np.sum(clear < 2))
         lines += ["", f"{below} of {len(order)} coefficients are below twice their noise.", _NOTE]
-    if not known.size:
-        lines += ["", _UNKNOWN]
     return "\n".join(lines)
 
 

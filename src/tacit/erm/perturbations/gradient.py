@@ -1,8 +1,8 @@
 """Noisy gradient descent: every gradient is released with Gaussian noise, and the rest is post-processing.
 
 Accelerated steps are as many as the condition of the problem calls for, which grows with the root of n. Where that is
-many, an eighth of the budget buys a noisy second moment of the rows first. Divided by it, gradients meet a condition
-that depends on budget and width alone: the ridge and the noise in the second moment both fall like 1/n
+many, a small part of the budget buys a noisy second moment of the rows first. Divided by it, gradients meet a condition
+that depends on the width alone: the ridge and the noise in the second moment both fall like 1/n and with the budget
 (docs/decisions/0023-steps-that-do-not-grow.md).
 """
 
@@ -19,6 +19,7 @@ from dp_accounting.dp_event import GaussianDpEvent
 from tacit import noise
 from tacit.accounting.events import Event
 from tacit.erm.losses.loss import Loss
+from tacit.erm.perturbations.descent import momentum_for, noise_left
 from tacit.erm.perturbations.perturbation import Perturbation
 from tacit.erm.perturbations.second_moment import SecondMoment
 from tacit.erm.rows.rows import Rows
@@ -34,15 +35,13 @@ from tacit.numerics.threads import Threads
 _ROWS_PER_BLOCK = 4096
 _MOST_STEPS = 10**5
 _WIDEST = 2_000
-_FOR_MOMENT = Fraction(1, 8)
-_PLAIN = 2.0
-_BENT = 1.4
-_WORTH = 16
+_FOR_MOMENT = Fraction(1, 256)
+_WORTH = 4
 
 
-def _steps(enough: float, least: float, steepest: float) -> int:
+def _steps(least: float, steepest: float) -> int:
     """How many accelerated steps bring an error down to what the ridge allows."""
-    return math.ceil(enough / math.sqrt(least / steepest))
+    return math.ceil(2 / math.sqrt(least / steepest))
 
 
 @final
@@ -84,23 +83,35 @@ class GradientPerturbation(Perturbation):
     def _bent(self) -> float | None:
         """A bound on the curvature that steps are made for where the second moment, which bends them, is noise alone.
 
-        None where that takes more than a sixteenth of the steps: plain ones are a little more accurate.
+        None where that takes more than a quarter of the steps: the second moment costs time, too.
         """
         setting = self.setting
         if setting.dimension > _WIDEST:
             return None
         # Before the number of steps is known, which changes the noise in the ninth digit.
         multipliers = Multipliers.for_budget(self.budget, setting.dimension**2, 1, share=_FOR_MOMENT)
-        left = 2 * setting.loss.smoothness * SecondMoment(setting, multipliers).error + self.alpha
-        plain, bent = _steps(_PLAIN, self.alpha, self.steepness), _steps(_BENT, self.alpha, left)
-        return left if _WORTH * bent <= plain else None
+        left = setting.loss.smoothness * SecondMoment(setting, multipliers).error + self.alpha
+        return left if _WORTH * _steps(self.alpha, left) <= _steps(self.alpha, self.steepness) else None
 
     @property
     def steps(self) -> int:
         """How many gradients are asked for: what acceleration needs to reach the ridge's precision."""
-        if self._bent is None:
-            return _steps(_PLAIN, self.alpha, self.steepness)
-        return _steps(_BENT, self.alpha, self._bent)
+        return _steps(self.alpha, self._steepest)
+
+    @property
+    def _steepest(self) -> float:
+        """The curvature that steps are made for."""
+        return self.steepness if self._bent is None else self._bent
+
+    @property
+    def _momentum(self) -> float:
+        """How much of a step is repeated in the next."""
+        return momentum_for(self.alpha / self._steepest)
+
+    @property
+    def _late(self) -> int:
+        """How many iterates are averaged."""
+        return self.steps - self.steps // 2
 
     def _multipliers(self, share: Fraction) -> Multipliers:
         """Noise over sensitivity of all releases together, and of one with this share of the squared shift."""
@@ -126,17 +137,14 @@ class GradientPerturbation(Perturbation):
     def randomise(self, value: Objective, source: Source) -> Floats:
         """Return the mean of the later half of the iterates."""
         asked = value.with_loss(self.loss)
-        ratio = math.sqrt(self.alpha / (self.steepness if self._bent is None else self._bent))
-        momentum = (1 - ratio) / (1 + ratio)
         here = before = total = np.zeros(self.setting.shape)
-        late = self.steps - self.steps // 2
         with value.threads() as workers:
             metric = self._metric(value.rows, workers, source)
             for number in range(self.steps):
-                ahead = here + momentum * (here - before)
+                ahead = here + self._momentum * (here - before)
                 exact = asked.gradients(workers, Point(ahead), _ROWS_PER_BLOCK)
                 before, here = here, ahead - metric(self._noisy(exact, ahead, source))
-                total = total + here / late if number >= self.steps - late else total
+                total = total + here / self._late if number >= self.steps - self._late else total
                 told(number + 1, self.steps)
         return total
 
@@ -145,13 +153,14 @@ class GradientPerturbation(Perturbation):
         if self.moment is None:
             return lambda gradient: np.asarray(gradient / self.steepness)
         values, vectors = np.linalg.eigh(self.moment.randomise(rows, workers, source))
-        bounds = self.setting.loss.smoothness * (np.maximum(values, 0) + self.moment.error) + self.alpha
+        bounds = self.setting.loss.smoothness * np.maximum(values, self.moment.error) + self.alpha
         inverse = (vectors / bounds) @ vectors.T
         return lambda gradient: np.asarray(gradient @ inverse)
 
     def coefficient_noise(self, value: Objective) -> float:
-        """Not a number: no bound is proved for accelerated steps."""
-        return math.nan
+        """Estimate what is left of the noise of all steps: that along the worst direction of a quadratic (noise.md)."""
+        drawn = self.multipliers.drawn * 2 * self.loss.lipschitz * self.setting.norm / self.setting.count
+        return drawn / self._steepest * noise_left(self.steps, self._late, self._momentum, self.alpha / self.steepness)
 
     def _noisy(self, gradient: Floats, point: Floats, source: Source) -> Floats:
         grid, units = self.multipliers.law(self.sensitivity(float(np.linalg.norm(point)) * (1 + 1e-12)), gradient.size)

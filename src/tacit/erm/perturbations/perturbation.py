@@ -61,7 +61,7 @@ class Perturbation(Mechanism[Objective, Floats]):
 
     @abstractmethod
     def coefficient_noise(self, value: Objective) -> float:
-        """Bound the standard deviation of the noise in each coefficient, from public quantities alone (noise.md)."""
+        """Bound or estimate the deviation of the noise in each coefficient, from public quantities alone (noise.md)."""
 
     @property
     def public(self) -> tuple[str, ...]:
