@@ -13,6 +13,7 @@ import pytest
 import tacit
 from tacit import PrivateLinearRegression, PrivateLinearSVC, PrivateLogisticRegression, Records, evaluation, statistics
 from tacit.data import Category, Key, Number, Schema
+from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch, private_cross_validate
 from tacit.queries import SQDecisionTree, SQNaiveBayes
 from tacit.releases import Release
@@ -85,6 +86,28 @@ def scores(rows: int) -> Any:
     )  # fmt: skip
 
 
+class Silent:
+    """A model that says nothing, whatever it is asked."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, rows: Any) -> Any:
+        """Return no prediction."""
+        return np.zeros(0)
+
+    predict_proba = predict
+
+
+def refusals(rows: int) -> Any:
+    """Judge a model that gives no answers."""
+    found = []
+    for score in (evaluation.report, evaluation.accuracy, evaluation.log_loss, evaluation.confusion_matrix):
+        with pytest.raises(InvalidParameter) as caught:
+            score(Silent(), records(rows), epsilon=1.0)
+        found.append(str(caught.value))
+    return found
+
+
 def figures(rows: int) -> Any:
     """Ask for statistics."""
     cells, how = table(rows), {"epsilon": 1.0, "groups": table(rows)["who"]}
@@ -121,7 +144,7 @@ COURSES: dict[str, Callable[[int], Any]] = {
     "statistics": fitted(lambda: PrivateLinearRegression(1.0, perturbation="statistics"), target="days"),
     "naive Bayes": lambda rows: SQNaiveBayes(1.0).fit(records(rows)).release_.guarantee,
     "tree": lambda rows: SQDecisionTree(1.0).fit(records(rows)).release_.guarantee,
-    "groups": by_groups, "scores": scores, "figures": figures, "kept": kept, "chosen": chosen,
+    "groups": by_groups, "scores": scores, "refusals": refusals, "figures": figures, "kept": kept, "chosen": chosen,
 }  # fmt: skip
 
 

@@ -132,7 +132,8 @@ def predictions(model: Any, X: Any, count: int) -> NDArray[Any]:
     """Return one prediction for each record."""
     found = column(asked(model.predict, X))
     if len(found) != count:
-        raise InvalidParameter(f"the model gave {len(found)} predictions for {count} labels. Give as many rows.")
+        # Not how many: the rows of persons are not counted in public.
+        raise InvalidParameter("the model must give one prediction for each row, and gave another number of them.")
     return found
 
 
@@ -147,8 +148,8 @@ def said(what: str, answer: Any, shape: tuple[int, ...]) -> Floats:
     rows = None if typed else listed(answer)
     if (np.shape(answer) != shape) if typed else (rows is None or len(rows) != shape[0]):
         raise InvalidParameter(
-            f"the model's {what} must be an array or nested lists of the shape {shape}, got another shape. It is "
-            "public, and fixed in advance. Nothing was charged."
+            f"the model's {what} must be an array or nested lists with {_each(shape)}, got another shape. Nothing was "
+            "charged."
         )
     if rows is None:
         read = numbers(np.asarray(answer).ravel())
@@ -156,6 +157,11 @@ def said(what: str, answer: Any, shape: tuple[int, ...]) -> Floats:
         cells = rows if len(shape) == 1 else [cell for row in rows for cell in _of_length(row, shape[1])]
         read = numbers(objects(cells), texts=False)
     return np.where(np.isnan(read), np.nan, read).reshape(shape)  # a signalling NaN would raise in a comparison
+
+
+def _each(shape: tuple[int, ...]) -> str:
+    """Say what is wanted of each row; not how many there are, which among persons' rows is private."""
+    return "one number for each row" if len(shape) == 1 else f"a row of {shape[1]} numbers for each row"
 
 
 def _of_length(row: object, length: int) -> list[Any]:
