@@ -7,6 +7,8 @@ import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
+from support.fitted_models import SCHEMA, table
+from tacit import Records
 from tacit.kernels import RBF, InteractiveKernelPredictor
 
 GENERATOR = np.random.default_rng(17)
@@ -44,3 +46,14 @@ def test_a_predictor_scores_and_says_what_is_left() -> None:
     assert is_regressor(number)
     assert number.score(Z, Z[:, 0]) <= 1
     assert _predictor(method="pinp").fit(X, Y).points_left_ is None
+
+
+@pytest.mark.parametrize("changes", [{}, {"landmarks": 20}, {"method": "pinp"}, {"alpha": 0.2}])
+def test_the_error_is_known_before_records_are_read(changes: dict[str, Any]) -> None:
+    """What is expected by public facts is what the fitted predictor says where K(z, z) is largest."""
+    records = Records(table(), SCHEMA)
+    predictor = InteractiveKernelPredictor(RBF(1.0), 1.0, 1e-6, random_state=0, **changes)
+    expected = predictor.expected_error(Records(table(seed=9), SCHEMA))
+    found = predictor.fit(records).answer(table(30, seed=2)).error
+    assert np.max(found) <= 1.01 * expected
+    assert np.max(found) >= 0.5 * expected

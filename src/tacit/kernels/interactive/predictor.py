@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.data.columns import Number
+from tacit.data.encoder import PublicEncoder
+from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.encoded import learn
@@ -35,8 +38,9 @@ from tacit.kernels.fit.reading import (
 )
 from tacit.kernels.interactive.memory import ProcessMemory
 from tacit.kernels.interactive.pinp import Pinp, PinpPath
-from tacit.kernels.interactive.session import AnswerSession, PinpAnswerer, PointAnswers, ProcessAnswerer
+from tacit.kernels.interactive.session import USUAL, AnswerSession, PinpAnswerer, PointAnswers, ProcessAnswerer
 from tacit.kernels.interactive.state_file import FileMemory, check_new
+from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Kernel, size_of
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given
 from tacit.mechanisms.process import GaussianProcess, SamplePath
@@ -187,6 +191,21 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         # One by one, so that a point's coordinates do not depend on what else is asked with it.
         rows = [self._mapped.features(points[place : place + 1]) for place in range(size_of(points))]
         return self._mapped.inner_domain.clipped(np.concatenate(rows).astype(np.float64))
+
+    def expected_error(self, X: Records) -> float:
+        """Return about how far off answers about these records will be, by public facts alone: no record is read.
+
+        It is what 95 of 100 answers of a Gaussian process stay below where K(z, z) is largest, and PINP's error bound.
+        """
+        budget, encoder = self._checked_budget(), PublicEncoder(X.schema)
+        width = len(encoder.get_feature_names_out())
+        domain = Domain(needed_kernel(self.kernel), encoder.data_norm, width)
+        loss, alpha = loss_and_alpha(self.loss, self.alpha, domain, X.n, budget)
+        law = self._law(budget, foreseen(domain, X.n, loss, alpha))
+        target = X.schema.columns.get(str(X.schema.target))
+        scale = (target.high - target.low) / 2 if isinstance(target, Number) else 1.0
+        error = law.error if isinstance(law, Pinp) else USUAL * float(law.deviation(np.array([domain.square]))[0])
+        return error * scale
 
     def predict(self, Z: Any) -> Any:
         """Return the likelier class, or the number, that the answers say; asks like `answer`."""

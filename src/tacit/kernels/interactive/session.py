@@ -20,7 +20,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.mechanisms.process import Drawn, GaussianProcess, SamplePath, Secret
 from tacit.numerics.arrays import Floats
 
-_USUAL = float(ndtri(0.975))
+USUAL = float(ndtri(0.975))
 
 
 @final
@@ -148,7 +148,7 @@ class ProcessAnswerer(Answerer):
     def bars(self, points: Floats) -> tuple[Floats, Floats]:
         """The deviation of the process; an answer is within 1.96 of it in 95 of 100 cases."""
         deviation = self.path.law.deviation(self.domain.kernel.public_diagonal(points))
-        return deviation, _USUAL * deviation
+        return deviation, USUAL * deviation
 
     def public(self, points: Floats) -> tuple[Floats, Floats]:
         """Extrapolate from answers: the error has the noise's part, and at most |w| times what is unexplained."""
