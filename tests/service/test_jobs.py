@@ -11,9 +11,15 @@ import tacit
 from support.jobs import FIT, SESSION, begun, ended, made
 from support.service import Running, running, truth
 from tacit.budget import Budget
+from tacit.errors import WitnessFailed
 from tacit.models.kinds import class_of
+from tacit.noise import unique_name
 from tacit.numerics.progress import told
 from tacit.service.jobs import fits
+from tacit.service.jobs.doing import acting_for
+from tacit.service.jobs.table import Jobs
+from tacit.service.settings import Limits
+from tacit.service.state import State
 
 TREE = {"estimator": "SQDecisionTree", "parameters": {"epsilon": 0.5}, "part": "train"}
 
@@ -187,7 +193,7 @@ def test_a_worker_that_stops_leaves_its_jobs_to_the_next(gate: Gate, tmp_path: P
         job = begun(served, "fits", FIT)
         assert gate.reached.wait(30)
     with running(tmp_path) as served:
-        assert served.service.jobs.of("alice", job["id"]).attempts <= 1
+        assert served.service.jobs.of(acting_for("alice"), job["id"]).attempts <= 1
         gate.open.set()
         assert ended(served, job)["state"] == "done"
         assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
@@ -199,7 +205,7 @@ def test_a_job_whose_worker_always_dies_is_given_up(tmp_path: Path) -> None:
         job = served.service.jobs.add("alice", "a ticket", "clinic", "fit", FIT)
         for attempt in range(6):
             served.service.runner.stop()
-            known = served.service.jobs.of("alice", job.id)
+            known = served.service.jobs.of(acting_for("alice"), job.id)
             taken = served.service.jobs.take(job.id, known.beat, "waiting" if attempt == 0 else "running")
             assert taken is not None
         served.service.runner._do(taken)
@@ -219,3 +225,63 @@ def test_a_failure_that_nobody_expected_has_no_words(served: Running, monkeypatc
     assert (job["state"], job["charged"]) == ("failed", True)
     assert job["error"]["kind"] == "UnexpectedFailure"
     assert "Bob" not in str(job)
+
+
+def test_a_job_is_begun_again_when_its_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may be otherwise in a moment ends no job that was paid for: it is done later, at no further charge."""
+    failures = iter([OSError(28, "No space left on device"), WitnessFailed("the witness cannot be reached.")])
+    usual = fits.file_of
+
+    def full(*given: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return usual(*given)
+
+    monkeypatch.setattr(fits, "file_of", full)
+    with running(tmp_path, lease=0.1) as served:
+        job = ended(served, begun(served, "fits", FIT))
+        assert job["state"] == "done"
+        assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+
+
+def test_a_token_for_some_data_sets_sees_the_jobs_of_those(served: Running) -> None:
+    """With a token of her own for another data set, alice herself does not see what she had done here."""
+    model = made(served, "fits", FIT)["model"]
+    session = made(served, "sessions", SESSION)["session"]
+    _, served.tokens["elsewhere"] = served.service.tokens.make("alice", "analyst", datasets=["other"])
+    for route in (f"jobs/{model}", f"models/{model}", f"models/{model}/card", f"sessions/{session}"):
+        assert served.get(f"/v1/{route}").status_code == 200
+        assert served.get(f"/v1/{route}", "elsewhere").status_code == 404
+    for what in ("jobs", "models", "sessions"):
+        assert served.get(f"/v1/{what}", "elsewhere").json() == {what: []}
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"])
+def test_every_job_is_in_one_hand(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Eight threads of two workers that take thirty jobs at once, and take over what they hold, never share one."""
+    address = str(tmp_path / "state.db") if place == "sqlite" else request.getfixturevalue("database")
+    states = [State(address), State(address)]
+    stores = [Jobs(state, Limits(jobs=30)) for state in states]
+    wanted = {stores[0].add("alice", f"ticket {unique_name()}", "clinic", "fit", FIT).id for _ in range(30)}
+    taken: list[str] = []
+
+    def work(store: Jobs) -> None:
+        for _ in range(40):
+            job = store.claim()
+            if job is not None:
+                taken.append(job.id)
+
+    threads = [threading.Thread(target=work, args=(stores[place % 2],)) for place in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == sorted(wanted)
+    one = taken[0]
+    beat = stores[0].beats()[one]
+    both = [store.take(one, beat) for store in stores]
+    assert [found is None for found in both] == [False, True]
+    assert both[0] is not None
+    assert stores[1].beating(both[0], 1, 2)
+    for state in states:
+        state.close()

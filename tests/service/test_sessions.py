@@ -16,6 +16,7 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF
 from tacit.kernels.interactive.memory import FILE_LOCKS
+from tacit.service.jobs.doing import acting_for
 from tacit.service.sessions.points import table_of
 
 
@@ -119,7 +120,7 @@ def test_points_run_out_and_say_so(served: Running) -> None:
     """When no noise is left, answers follow from earlier ones, are marked, and do not change either."""
     parameters = {**SESSION["parameters"], "kernel": {"kind": "polynomial", "value": {"degree": 1, "constant": 1.0}}}
     session = made(served, "sessions", {"parameters": parameters})["session"]
-    found = served.service.session_table.of("alice", session)
+    found = served.service.session_table.of(acting_for("alice"), session)
     predictor = served.service.sessions._predictor(found)
     # As many as a thousand requests would have asked for.
     object.__setattr__(predictor._session.law, "most", 5)

@@ -25,7 +25,7 @@ def job_of(service: "Service", caller: Caller, name: str, kind: str, key: str, b
         if kind == "fit":
             fits.prepared(dataset, body)
         elif kind == "report":
-            scores.prepared(dataset, body, caller.name, service)
+            scores.prepared(dataset, body, caller, service)
         else:
             opening.prepared(dataset, body)
         known = service.jobs.add(caller.name, ticket, name, kind, body)

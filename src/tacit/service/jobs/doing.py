@@ -35,17 +35,18 @@ class Doing:
     def __call__(self, job: Job) -> bool:
         """Do a job; False if it was no longer in this hand when it was to be kept."""
         dataset = self._service.datasets.get(job.dataset)
-        ledger = dataset.ledger(acting_for(job.owner), job.ticket)
-        if job.result is None and not self._kept(job, dataset, ledger):
+        owner = acting_for(job.owner)
+        ledger = dataset.ledger(owner, job.ticket)
+        if job.result is None and not self._kept(job, dataset, owner, ledger):
             return False
         self._service.datasets.witness.close(ledger.name, job.ticket)
         return self._jobs.finish(job)
 
-    def _kept(self, job: Job, dataset: Dataset, ledger: Ledger) -> bool:
+    def _kept(self, job: Job, dataset: Dataset, owner: Caller, ledger: Ledger) -> bool:
         if job.kind == "fit":
             return self._jobs.keep(job, fits.fit(dataset, job, ledger))
         if job.kind == "report":
-            return self._jobs.keep(job, scores.judge(dataset, job, ledger, self._service))
+            return self._jobs.keep(job, scores.judge(dataset, job, owner, ledger, self._service))
         facts, folder = open_session(dataset, job, ledger, self._sessions)
         kept = self._jobs.keep(job, Product(facts), inserted(job.id, job.owner, job.dataset, folder, facts))
         if kept:

@@ -4,18 +4,25 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import final
 
-from tacit.errors import TacitError
+from tacit.errors import LedgerBusy, TacitError, WitnessFailed
 from tacit.numerics.progress import progress
 from tacit.service.jobs.table import MOST_ATTEMPTS, Job, Jobs
-from tacit.service.refusals import body_of, shape
+from tacit.service.refusals import Refusal, body_of, shape
 
 Work = Callable[[Job], bool]
 """Does a job and keeps what it made; False if the job was no longer in this hand by then."""
 
 _POLL = 1.0
 _BEATS_A_LEASE = 5
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether it may be otherwise in a moment: a full disk, a lock, a place that cannot be reached."""
+    busy = isinstance(error, Refusal) and error.status == HTTPStatus.SERVICE_UNAVAILABLE
+    return busy or isinstance(error, OSError | LedgerBusy | WitnessFailed)
 
 
 @final
@@ -115,18 +122,21 @@ class Runner:
         except NotWanted:
             if self._stopping.is_set():
                 self._quietly(lambda: self._jobs.hand_back(job))
-        except TacitError as error:
-            failure = body_of(error)["error"]
-            self._quietly(lambda: self._jobs.fail(job, failure))
-        except BaseException:
-            # Neither kind nor words are told: they could speak of records.
-            self._quietly(lambda: self._jobs.fail(job, shape("UnexpectedFailure", "")["error"]))
+        except BaseException as error:
+            if _passes(error):
+                # What was charged is found under the job's ticket when it is begun again.
+                self._stopping.wait(self._lease)
+                self._quietly(lambda: self._jobs.put_off(job))
+            else:
+                # Of what nobody expected neither kind nor words are told: they could speak of records.
+                failure = body_of(error)["error"]
+                self._quietly(lambda: self._jobs.fail(job, failure))
         finally:
             self._hands.discard(hand)
 
     def _attempt(self, hand: _InHand) -> None:
         if hand.job.attempts > MOST_ATTEMPTS:
-            words = f"its worker stopped {MOST_ATTEMPTS} times in the middle of it. What it was charged stays charged."
+            words = f"it was begun {MOST_ATTEMPTS} times and came to no end. What it was charged stays charged."
             self._jobs.fail(hand.job, shape("Interrupted", words)["error"])
             return
         with progress(hand.report):

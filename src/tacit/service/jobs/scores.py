@@ -21,6 +21,7 @@ from tacit.reports.scores import pictures_of, scored
 from tacit.service.datasets import Dataset
 from tacit.service.jobs.fits import paid, part_of
 from tacit.service.jobs.table import Job, Product
+from tacit.service.tokens import Caller
 
 if TYPE_CHECKING:
     from tacit.service.service import Service
@@ -34,9 +35,9 @@ def opened(data: bytes) -> Any:
         return load(path)
 
 
-def prepared(dataset: Dataset, body: Mapping[str, Any], owner: str, service: "Service") -> tuple[Any, Records]:
-    """Return a model of the owner's, and records that it can be judged on: its columns, declared in the same way."""
-    job = service.jobs.of(owner, body["model"])
+def prepared(dataset: Dataset, body: Mapping[str, Any], caller: Caller, service: "Service") -> tuple[Any, Records]:
+    """Return a model of the caller's, and records that it can be judged on: its columns, declared in the same way."""
+    job = service.jobs.of(caller, body["model"])
     product = service.jobs.product(job)
     if product.model is None:
         raise InvalidParameter("scores are of a model, and this job made none.")
@@ -55,9 +56,9 @@ def asked_budget(body: Mapping[str, Any]) -> Budget:
     return Budget(body["epsilon"], body.get("delta", 0.0))
 
 
-def judge(dataset: Dataset, job: Job, ledger: Ledger, service: "Service") -> Product:
+def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "Service") -> Product:
     """Score a model, for one charge, and return what is kept."""
-    model, records = prepared(dataset, job.body, job.owner, service)
+    model, records = prepared(dataset, job.body, caller, service)
     budget = asked_budget(job.body)
     told = report(model, records, epsilon=budget.epsilon, delta=budget.delta, ledger=ledger)
     card = card_of_scores(model, told.release, ledger=ledger)

@@ -19,6 +19,7 @@ from tacit.service.clock import now
 from tacit.service.refusals import Refusal, missing
 from tacit.service.settings import Limits
 from tacit.service.state import TABLES, State
+from tacit.service.tokens import Caller
 
 JOB = sa.Table(
     "tacit_service_job",
@@ -142,21 +143,21 @@ class Jobs:
             row = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).first()
         return None if row is None else Job.of(row)
 
-    def of(self, owner: str | None, job: str) -> Job:
-        """Return somebody's job; with None, anybody's. Others' are refused as if they were not there."""
+    def of(self, caller: Caller, job: str, *, anybodys: bool = False) -> Job:
+        """Return a caller's job, or anybody's; what is not theirs to see is refused as if it were not there."""
         with self._state.reading() as connection:
             row = connection.execute(sa.select(JOB).where(JOB.c.id == job)).first()
-        if row is None or owner not in (None, row.owner):
+        if row is None or not (anybodys or row.owner == caller.name) or not caller.sees(row.dataset):
             raise missing("job")
         return Job.of(row)
 
-    def listed(self, owner: str, kind: str | None = None, state: str | None = None) -> list[Job]:
-        """Return somebody's last jobs, the newest first."""
-        wanted = sa.select(JOB).where(JOB.c.owner == owner).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
+    def listed(self, caller: Caller, kind: str | None = None, state: str | None = None) -> list[Job]:
+        """Return a caller's last jobs, the newest first."""
+        wanted = sa.select(JOB).where(JOB.c.owner == caller.name).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
         for column, value in ((JOB.c.kind, kind), (JOB.c.state, state)):
             wanted = wanted if value is None else wanted.where(column == value)
         with self._state.reading() as connection:
-            return [Job.of(row) for row in connection.execute(wanted)]
+            return [Job.of(row) for row in connection.execute(wanted) if caller.sees(row.dataset)]
 
     def beats(self) -> dict[str, int]:
         """Return the beat of every job that is in somebody's hand."""
@@ -192,6 +193,10 @@ class Jobs:
         """Let a job wait for somebody else: this worker stops, which is not the job's doing."""
         self._in_hand(job, state="waiting", holder=None, attempts=JOB.c.attempts - 1, done=0)
 
+    def put_off(self, job: Job) -> None:
+        """Let a job wait to be begun again: what it needs could not be reached."""
+        self._in_hand(job, state="waiting", holder=None, done=0)
+
     def keep(self, job: Job, product: Product, *also: sa.Insert) -> bool:
         """Keep what a job made, all of it or nothing, if the job is still in this hand; it is given once it is done."""
         with self._state.writing() as connection:
@@ -212,9 +217,9 @@ class Jobs:
         """Write down that a job failed, if it is still in this hand."""
         return self._in_hand(job, state="failed", error=json.dumps(error), finished=now())
 
-    def cancel(self, owner: str, job: str) -> Job:
-        """Cancel somebody's job if it is not finished; whoever has it in hand can keep nothing of it any more."""
-        found = self.of(owner, job)
+    def cancel(self, caller: Caller, job: str) -> Job:
+        """Cancel a caller's job if it is not finished; whoever has it in hand can keep nothing of it any more."""
+        found = self.of(caller, job)
         ending = (
             sa.update(JOB)
             .where(JOB.c.id == found.id, JOB.c.state.in_(UNFINISHED))
@@ -222,7 +227,7 @@ class Jobs:
         )
         with self._state.writing() as connection:
             connection.execute(ending)
-        return self.of(owner, job)
+        return self.of(caller, job)
 
     def product(self, job: Job) -> Product:
         """Return what a finished job made."""

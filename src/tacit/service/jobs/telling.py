@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 def told(service: "Service", job: Job) -> dict[str, Any]:
     """Return a job as plain values; what was charged is read from the account, whatever became of the job."""
     result = job.result if job.state == "done" else None
-    entry = service.datasets.get(job.dataset).entry_of(job.ticket)
+    waits = job.state == "waiting" and not job.attempts
+    entry = result["entry"] if result else None if waits else service.datasets.get(job.dataset).entry_of(job.ticket)
     counts = job.state in UNFINISHED or job.state == "done"
     return {
         "id": job.id,

@@ -39,25 +39,25 @@ def session(name: str, body: Session, key: Key, service: TheService, caller: Ana
 @router.get("/jobs")
 def listed(service: TheService, caller: Anyone) -> dict[str, Any]:
     """List one's last jobs, the newest first."""
-    return {"jobs": [told(service, job) for job in service.jobs.listed(caller.name)]}
+    return {"jobs": [told(service, job) for job in service.jobs.listed(caller)]}
 
 
 @router.get("/jobs/{job}")
 def one(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Tell how far a job is, what it cost, and what came of it."""
-    return {"job": told(service, service.jobs.of(caller.name, job))}
+    return {"job": told(service, service.jobs.of(caller, job))}
 
 
 @router.delete("/jobs/{job}")
 def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Cancel a job. What it was charged stays charged, and one that runs may be charged in the next moments."""
-    return {"job": told(service, service.jobs.cancel(caller.name, job))}
+    return {"job": told(service, service.jobs.cancel(caller, job))}
 
 
 @router.get("/jobs/{job}/report")
 def page(job: str, service: TheService, caller: Anyone) -> HTMLResponse:
     """Return the page about what a job made: a model, or the scores of one."""
-    return HTMLResponse(service.jobs.product(service.jobs.of(caller.name, job)).page or "")
+    return HTMLResponse(service.jobs.product(service.jobs.of(caller, job)).page or "")
 
 
 def _begun(

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1/models", tags=["models"])
 @router.get("")
 def listed(service: TheService, caller: Anyone) -> dict[str, Any]:
     """List the models that one had fitted, the newest first."""
-    return {"models": [told(service, job) for job in service.jobs.listed(caller.name, "fit", "done")]}
+    return {"models": [told(service, job) for job in service.jobs.listed(caller, "fit", "done")]}
 
 
 @router.get("/{model}")
@@ -43,8 +43,7 @@ def page(model: str, service: TheService, caller: Anyone) -> HTMLResponse:
 
 
 def _product(service: Service, caller: Caller, model: str) -> Product:
-    owner = None if caller.scope == "custodian" else caller.name
-    job = service.jobs.of(owner, model)
+    job = service.jobs.of(caller, model, anybodys=caller.scope == "custodian")
     if job.kind != "fit" or job.state != "done":
         raise missing("model")
     return service.jobs.product(job)

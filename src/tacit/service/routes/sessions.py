@@ -21,17 +21,17 @@ class Points(BaseModel):
 @router.get("")
 def listed(service: TheService, caller: Anyone) -> dict[str, Any]:
     """List one's last sessions, the newest first, with what is public of each."""
-    return {"sessions": [session.public() for session in service.session_table.listed(caller.name)]}
+    return {"sessions": [session.public() for session in service.session_table.listed(caller)]}
 
 
 @router.get("/{session}")
 def one(session: str, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Tell what is public of a session, and how many more points it answers."""
-    found = service.session_table.of(caller.name, session)
+    found = service.session_table.of(caller, session)
     return {**found.public(), **service.sessions.left(found)}
 
 
 @router.post("/{session}/answers")
 def answers(session: str, body: Points, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Answer points. Nothing more is charged; every answer is kept, and is the same for ever."""
-    return service.sessions.answer(service.session_table.of(caller.name, session), body.points)
+    return service.sessions.answer(service.session_table.of(caller, session), body.points)

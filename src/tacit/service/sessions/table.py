@@ -11,6 +11,7 @@ from tacit.service.clock import now
 from tacit.service.jobs.table import JOB
 from tacit.service.refusals import missing
 from tacit.service.state import TABLES, State
+from tacit.service.tokens import Caller
 
 SESSION = sa.Table(
     "tacit_service_session",
@@ -64,16 +65,17 @@ class SessionTable:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def of(self, owner: str, session: str) -> Session:
-        """Return somebody's session; others' are refused as if they were not there."""
+    def of(self, caller: Caller, session: str) -> Session:
+        """Return a caller's session; others' are refused as if they were not there."""
         with self._state.reading() as connection:
             row = connection.execute(_OPEN.where(SESSION.c.id == session)).first()
-        if row is None or row.owner != owner:
+        if row is None or row.owner != caller.name or not caller.sees(row.dataset):
             raise missing("session")
         return Session.of(row)
 
-    def listed(self, owner: str) -> list[Session]:
-        """Return somebody's last sessions, the newest first."""
-        wanted = _OPEN.where(SESSION.c.owner == owner).order_by(SESSION.c.created.desc())
+    def listed(self, caller: Caller) -> list[Session]:
+        """Return a caller's last sessions, the newest first."""
+        wanted = _OPEN.where(SESSION.c.owner == caller.name).order_by(SESSION.c.created.desc())
         with self._state.reading() as connection:
-            return [Session.of(row) for row in connection.execute(wanted.limit(_MOST_LISTED))]
+            rows = connection.execute(wanted.limit(_MOST_LISTED))
+            return [Session.of(row) for row in rows if caller.sees(row.dataset)]
