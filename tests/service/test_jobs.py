@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tacit
-from support.jobs import FIT, SESSION, begun, ended, made
+from support.jobs import FIT, POINTS, SESSION, begun, ended, made
 from support.service import Running, running, truth
 from tacit.budget import Budget
 from tacit.errors import WitnessFailed
@@ -285,3 +285,28 @@ def test_every_job_is_in_one_hand(place: str, tmp_path: Path, request: pytest.Fi
     assert stores[1].beating(both[0], 1, 2)
     for state in states:
         state.close()
+
+
+@pytest.mark.parametrize("accountant", ["basic", "gaussian"])
+def test_jobs_are_priced_before_they_are_paid(accountant: str, tmp_path: Path) -> None:
+    """What a price says is what is charged, whether it fits is said, and asking costs nothing and reads no record."""
+    route, parameters = "/v1/datasets/clinic/price", {**SESSION["parameters"], "epsilon": 0.5}
+    with running(tmp_path, budget=Budget(1.25, 1e-5), accountant=accountant) as served:
+        ledger = served.service.datasets.get("clinic").account
+        price = served.post(route, {"what": "session", "parameters": parameters}).json()
+        assert price["affordable"]
+        assert 0 < price["expected_error"]["error"] < 10
+        assert not ledger.entries()[1:]
+        result = made(served, "sessions", {"parameters": parameters})
+        assert result["cost"] == price["cost"]
+        answers = served.post(f"/v1/sessions/{result['session']}/answers", {"points": POINTS}).json()
+        assert max(answers["error"]) == pytest.approx(price["expected_error"]["error"], rel=0.01)
+        spent = ledger.spent
+        beyond = {"what": "session", "parameters": {**parameters, "epsilon": 3.0}}
+        assert served.post(route, beyond).json()["affordable"] is False
+        fit = {"estimator": "SQDecisionTree", "parameters": {"epsilon": 0.25, "delta": 1e-6}}
+        assert served.post(route, {"what": "fit", **fit}).json()["cost"]["epsilon"] == 0.25
+        assert served.post(route, {"what": "report", "epsilon": 0.1}).json()["cost"]["epsilon"] == 0.1
+        assert served.post(route, {"what": "report", "epsilon": 0}).status_code == 400
+        assert served.post(route, {"what": "fit", **fit, "ledger": 1}).status_code == 422
+        assert ledger.spent == spent

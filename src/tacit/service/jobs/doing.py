@@ -39,7 +39,7 @@ class Doing:
         ledger = dataset.ledger(owner, job.ticket)
         if job.result is None and not self._kept(job, dataset, owner, ledger):
             return False
-        self._service.datasets.witness.close(ledger.name, job.ticket)
+        dataset.close(job.ticket)
         return self._jobs.finish(job)
 
     def _kept(self, job: Job, dataset: Dataset, owner: Caller, ledger: Ledger) -> bool:

@@ -137,12 +137,6 @@ class Jobs:
                 wait=10,
             )
 
-    def under(self, ticket: str) -> Job | None:
-        """Return the job that a ticket has, if there is one."""
-        with self._state.reading() as connection:
-            row = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).first()
-        return None if row is None else Job.of(row)
-
     def of(self, caller: Caller, job: str, *, anybodys: bool = False) -> Job:
         """Return a caller's job, or anybody's; what is not theirs to see is refused as if it were not there."""
         with self._state.reading() as connection:

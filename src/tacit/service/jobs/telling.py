@@ -2,10 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tacit.service.jobs.table import UNFINISHED, Job
+from fastapi.responses import HTMLResponse
+
+from tacit.service.jobs.table import UNFINISHED, Job, Product
+from tacit.service.refusals import missing
 
 if TYPE_CHECKING:
     from tacit.service.service import Service
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox"
+"""Pages that jobs make bring their style with them, and nothing else."""
 
 
 def told(service: "Service", job: Job) -> dict[str, Any]:
@@ -29,3 +35,10 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
         "created": job.created,
         "finished": job.finished,
     }
+
+
+def shown(product: Product) -> HTMLResponse:
+    """Return the page of a product, as a page that loads and runs nothing."""
+    if product.page is None:
+        raise missing("page")
+    return HTMLResponse(product.page, headers={"Content-Security-Policy": _POLICY})

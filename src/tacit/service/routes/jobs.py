@@ -7,31 +7,36 @@ from fastapi import APIRouter, Header
 from fastapi.responses import HTMLResponse
 
 from tacit.service.access import Analyst, Anyone, TheService
-from tacit.service.jobs.asking import job_of
+from tacit.service.asking import PRICES
+from tacit.service.jobs.asking import asked_for
 from tacit.service.jobs.bodies import Fit, Report, Session
-from tacit.service.jobs.telling import told
+from tacit.service.jobs.pricing import price_of_fit, price_of_report, price_of_session
+from tacit.service.jobs.telling import shown, told
+from tacit.service.requests import checked_key
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
-Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same for a retry, else another one.")]
+
+PRICES.update(fit=price_of_fit, report=price_of_report, session=price_of_session)
 
 
 @router.post("/datasets/{name}/fits", status_code=202)
-def fit(name: str, body: Fit, key: Key, service: TheService, caller: Analyst) -> dict[str, Any]:
+def fit(name: str, body: Fit, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
     """Fit an estimator, charged once; the model is fetched when the job is done."""
     return _begun(service, caller, name, "fit", key, body.model_dump())
 
 
 @router.post("/datasets/{name}/reports", status_code=202)
-def report(name: str, body: Report, key: Key, service: TheService, caller: Analyst) -> dict[str, Any]:
+def report(name: str, body: Report, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
     """Score a model of one's own on records that it did not learn from, charged once for all its figures."""
     return _begun(service, caller, name, "report", key, body.model_dump())
 
 
 @router.post("/datasets/{name}/sessions", status_code=202)
-def session(name: str, body: Session, key: Key, service: TheService, caller: Analyst) -> dict[str, Any]:
+def session(name: str, body: Session, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
     """Fit a model that stays here and answers points with noise, charged once for all its answers."""
     return _begun(service, caller, name, "session", key, body.model_dump())
 
@@ -57,12 +62,12 @@ def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 @router.get("/jobs/{job}/report")
 def page(job: str, service: TheService, caller: Anyone) -> HTMLResponse:
     """Return the page about what a job made: a model, or the scores of one."""
-    return HTMLResponse(service.jobs.product(service.jobs.of(caller, job)).page or "")
+    return shown(service.jobs.product(service.jobs.of(caller, job)))
 
 
 def _begun(
-    service: Service, caller: Caller, dataset: str, kind: str, key: str, body: Mapping[str, Any]
+    service: Service, caller: Caller, dataset: str, kind: str, key: str | None, body: Mapping[str, Any]
 ) -> dict[str, Any]:
-    job = job_of(service, caller, dataset, kind, key, body)
+    job = asked_for(service, caller, dataset, kind, checked_key(key), body)
     service.runner.wake()
     return {"job": told(service, job)}

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from tacit.service.access import Anyone, TheService
 from tacit.service.jobs.table import Product
-from tacit.service.jobs.telling import told
+from tacit.service.jobs.telling import shown, told
 from tacit.service.refusals import missing
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
@@ -39,7 +39,7 @@ def card(model: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 @router.get("/{model}/report")
 def page(model: str, service: TheService, caller: Anyone) -> HTMLResponse:
     """Return the page about the model."""
-    return HTMLResponse(_product(service, caller, model).page or "")
+    return shown(_product(service, caller, model))
 
 
 def _product(service: Service, caller: Caller, model: str) -> Product:
