@@ -65,6 +65,73 @@ def race(address: str, folder: str) -> object:
     return [int(Path(folder, str(process)).read_text()) for process in range(4)]
 
 
+def race_share(address: str, folder: str) -> object:
+    """Let four processes of four threads each charge as one payer with a quarter; return how many charges each made."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def spends(process: int) -> None:
+        ledger = Ledger.open(address)
+
+        def spend(_: int) -> int:
+            try:
+                ledger.acting(payer="alice", share=0.25).spend(dp_event.LaplaceDpEvent(100.0), label="raced")
+            except BudgetExceeded:
+                return 0
+            return 1
+
+        with ThreadPoolExecutor(4) as pool:
+            Path(folder, f"share{process}").write_text(str(sum(pool.map(spend, range(12)))))
+
+    children = [_forked(lambda process=process: spends(process)) for process in range(4)]
+    assert all(map(_finished, children))
+    return [int(Path(folder, f"share{process}").read_text()) for process in range(4)]
+
+
+def race_ticket(address: str, folder: str) -> object:
+    """Let four processes run the same act of ten charges; return the numbers of the entries that each got."""
+
+    def runs(process: int) -> None:
+        run = Ledger.open(address).acting(ticket="t")
+        numbers = [run.spend(dp_event.LaplaceDpEvent(100.0), label="raced").number for _ in range(10)]
+        Path(folder, f"ticket{process}").write_text(json.dumps(numbers))
+
+    children = [_forked(lambda process=process: runs(process)) for process in range(4)]
+    assert all(map(_finished, children))
+    return [json.loads(Path(folder, f"ticket{process}").read_text()) for process in range(4)]
+
+
+def fork_ticket(address: str) -> object:
+    """Charge under a ticket after a fork, in three children; return how many charges were made."""
+    run = Ledger.open(address).acting(payer="alice", ticket="t")
+    before = len(run.entries())
+    children = [_forked(lambda: run.spend(dp_event.LaplaceDpEvent(10.0), label="q")) for _ in range(3)]
+    assert all(map(_finished, children))
+    return len(run.entries()) - before
+
+
+def die_under_ticket(address: str, place: str, moment: str) -> object:
+    """Kill a process at a moment of its charge under a ticket; return how it ended."""
+    from tacit.accounting.witness import FileWitness
+
+    def charges() -> None:
+        def dies(*_: object) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        ledger = Ledger.open(address).acting(ticket="t", witness=FileWitness(place))
+        commit, append = sa.Connection.commit, FileWitness.append
+        if moment == "before the commit":
+            sa.Connection.commit = dies
+        elif moment == "after the commit":
+            sa.Connection.commit = lambda self: (commit(self), dies())
+        elif moment == "before the witness":
+            FileWitness.append = dies
+        else:
+            FileWitness.append = lambda self, *told: (append(self, *told), dies())
+        ledger.spend(dp_event.LaplaceDpEvent(2.0), label="fatal")
+
+    return os.waitstatus_to_exitcode(os.waitpid(_forked(charges), 0)[1])
+
+
 def create_race(address: str, folder: str) -> object:
     """Let four processes create the same account at once; return the kinds of what they got."""
     start, go = os.pipe()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from tacit.errors import BudgetExceeded
 from tacit.noise import unique_name
 from tacit.numerics.process import this_process
 
@@ -28,6 +29,7 @@ class Ticket:
     def __init__(self, name: str) -> None:
         self._name, self._process = name, this_process()
         self._turn = threading.Lock()
+        self._taken = 0
         self.entries: tuple[Entry, ...] = ()
 
     @property
@@ -40,18 +42,23 @@ class Ticket:
     @property
     def next(self) -> Place:
         """The place of the next charge."""
-        return self.name, len(self.entries) + 1
+        return self.name, self._taken + 1
 
     @contextmanager
     def place(self) -> Iterator[Place]:
-        """Give the place of the next charge; it is taken once `done` says so, and else the next one's again."""
+        """Give the place of the next charge; it is taken by a charge and by its refusal, and not by a failure."""
         # In another process the name is made anew, and the turn with it.
         name = self.name
         with self._turn:
-            yield name, len(self.entries) + 1
+            try:
+                yield name, self._taken + 1
+            except BudgetExceeded:
+                self._taken += 1
+                raise
+            self._taken += 1
 
     def done(self, entry: "Entry") -> None:
-        """Note that the charge was made, or was found."""
+        """Note that a charge was made, or was found."""
         self.entries = (*self.entries, entry)
 
     def __copy__(self) -> "Ticket":

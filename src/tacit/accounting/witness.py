@@ -17,9 +17,11 @@ import urllib.parse
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, final
 
 import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
 
 from tacit.accounting.store import Store
 from tacit.errors import InvalidParameter, LedgerCorrupt, WitnessFailed
@@ -172,7 +174,9 @@ class DatabaseWitness(Witness):
     def __init__(self, address: str) -> None:
         self._address = address
         self._url = Store.at(address).url
+        self._is_file = self._url.get_backend_name() == "sqlite"
         self._engine: sa.Engine | None = None
+        self._turn = threading.Lock()
 
     def append(self, account: str, number: int, head: str) -> None:
         """Insert a row; one of the same number and another hash is of another history."""
@@ -214,8 +218,13 @@ class DatabaseWitness(Witness):
         # Whoever comes upon a row that another is inserting meanwhile finds it the second time.
         for last in (False, True):
             try:
-                with self._opened().begin() as connection:
-                    return act(connection)
+                with self._opened().connect() as connection:
+                    if self._is_file:
+                        # Two that both began by reading could not both go on to write.
+                        connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    found = act(connection)
+                    connection.commit()
+                    return found
             except sa.exc.IntegrityError:
                 if last:
                     break
@@ -224,13 +233,18 @@ class DatabaseWitness(Witness):
         raise WitnessFailed("the witness's database cannot be used.")
 
     def _opened(self) -> sa.Engine:
-        if self._engine is None:
-            is_file = self._url.get_backend_name() == "sqlite"
-            waits: dict[str, Any] = {"timeout": _SECONDS} if is_file else {"connect_timeout": int(_SECONDS)}
-            engine = sa.create_engine(self._url, pool_pre_ping=True, connect_args=waits)
-            _TABLES.create_all(engine)
-            self._engine = engine
-        return self._engine
+        with self._turn:
+            if self._engine is None:
+                waits: dict[str, Any] = {"connect_timeout": int(_SECONDS)}
+                if self._is_file:
+                    waits = {"timeout": _SECONDS, "isolation_level": None}
+                engine = sa.create_engine(self._url, poolclass=NullPool, connect_args=waits)
+                # Another process may make them meanwhile: then they are there the second time.
+                with suppress(sa.exc.SQLAlchemyError):
+                    _TABLES.create_all(engine)
+                _TABLES.create_all(engine)
+                self._engine = engine
+            return self._engine
 
     def __reduce__(self) -> Any:
         return DatabaseWitness, (self._address,)

@@ -1,0 +1,186 @@
+"""A second place knows every charge: an older ledger is refused, and for a charge it missed nothing is drawn."""
+
+import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from dp_accounting import dp_event
+
+from support.databases import rechain, roll_back, rows
+from tacit.accounting import Ledger
+from tacit.accounting.witness import DatabaseWitness, FileWitness, WebWitness, Witness, witness_at
+from tacit.budget import Budget
+from tacit.errors import LedgerCorrupt, WitnessFailed
+from tacit.mechanisms import Laplace
+from tacit.releases import release
+
+TENTH = dp_event.LaplaceDpEvent(10.0)
+
+
+class _Notary(BaseHTTPRequestHandler):
+    """A witness as somebody else may run it."""
+
+    told: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(204)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        asked = {name: values[0] for name, values in parse_qs(urlparse(self.path).query).items()}
+        own = [each for each in self.told if each["account"] == asked["account"]]
+        if "ticket" in asked:
+            found: Any = {"closed": any(each.get("ticket") == asked["ticket"] for each in own)}
+        else:
+            heads = [each for each in own if "number" in each]
+            found = max(heads, key=lambda each: each["number"]) if heads else None
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(found).encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 64
+
+
+@pytest.fixture(params=["file", "sqlite", "postgresql", "web"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Give a place for a witness, of each kind."""
+    if request.param == "web":
+        _Notary.told.clear()
+        server = _Server(("127.0.0.1", 0), _Notary)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/heads"
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    elif request.param == "postgresql":
+        server = request.getfixturevalue("postgresql")
+        yield server.address(request.getfixturevalue("database"))
+    else:
+        yield f"sqlite:///{tmp_path}/witness.db" if request.param == "sqlite" else str(tmp_path / "witness")
+
+
+def test_a_rolled_back_ledger_is_refused_by_its_witness(place: str, tmp_path: Path) -> None:
+    """After every charge the witness's head opens the ledger; a backup of before it is refused (the twin: is not)."""
+    address = f"sqlite:///{tmp_path}/l.db"
+    witness = witness_at(place)
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0)).acting(witness=witness)
+    assert witness.last("a") is None
+    for number in (1, 2, 3):
+        entry = ledger.spend(TENTH, label="q")
+        assert witness_at(place).last("a") == (number, entry.hash)
+        Ledger.open(address, head=entry.hash)
+    roll_back(address)
+    Ledger.open(address)
+    with pytest.raises(LedgerCorrupt, match="no entry with the hash given"):
+        Ledger.open(address, head=witness_at(place).last("a")[1])
+    assert witness.last("other") is None
+
+
+def test_tickets_are_closed_for_one_account(place: str) -> None:
+    """What was closed is known to whoever asks, and nothing else is."""
+    witness_at(place).append("a", 1, "00")
+    witness_at(place).close("a", "t")
+    witness_at(place).close("a", "t")
+    found = witness_at(place)
+    assert found.is_closed("a", "t")
+    assert not found.is_closed("a", "u")
+    assert not found.is_closed("b", "t")
+    assert found.last("a") == (1, "00")
+
+
+def test_many_threads_tell_one_witness(place: str) -> None:
+    """Nothing is lost when many speak at once, and the last head is that of the largest number."""
+    witness = witness_at(place)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: witness.append("a", number, f"{number:02}"), range(40, 0, -1)))
+    assert witness_at(place).last("a") == (40, "40")
+
+
+class _Failing(Witness):
+    def append(self, account: str, number: int, head: str) -> None:
+        raise WitnessFailed("cannot be reached")
+
+    close = last = is_closed = append  # type: ignore[assignment]
+
+
+def test_nothing_is_drawn_for_a_charge_that_the_witness_missed(address: str) -> None:
+    """The charge stands, the release fails, and no noise was asked for."""
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0))
+    drawn: list[int] = []
+
+    mechanism = Laplace.for_budget(Budget(0.5), 1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Laplace, "randomise", lambda *_: drawn.append(1))
+        with pytest.raises(WitnessFailed):
+            release(mechanism, 1.0, label="q", ledger=ledger.acting(witness=_Failing()))
+    assert drawn == []
+    assert ledger.spent == Budget(0.5)
+
+
+@pytest.mark.parametrize(
+    "torn", [b"", b'{"account": "a", "num', b"nonsense\n", b"[1]\n", b'{"account": "a"}\n', b"\xff\n"]
+)
+def test_a_line_that_was_left_unfinished_counts_for_nothing(tmp_path: Path, torn: bytes) -> None:
+    """A crash in the middle of a line spoils neither the lines before nor those after."""
+    path = tmp_path / "witness"
+    FileWitness(str(path)).append("a", 1, "11")
+    with path.open("ab") as file:
+        file.write(torn)
+    assert FileWitness(str(path)).last("a") == (1, "11")
+    FileWitness(str(path)).append("a", 2, "22")
+    assert FileWitness(str(path)).last("a") == (2, "22")
+
+
+def test_who_reads_on_reads_what_is_new(tmp_path: Path) -> None:
+    """A witness that was read before sees what another process wrote since."""
+    path = str(tmp_path / "witness")
+    reader, writer = FileWitness(path), FileWitness(path)
+    assert reader.last("a") is None
+    for number in (1, 2):
+        writer.append("a", number, f"{number}")
+        assert reader.last("a") == (number, f"{number}")
+
+
+def test_a_file_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+    """A missing folder, and a disk without room: `WitnessFailed`, never silence."""
+    with pytest.raises(WitnessFailed):
+        FileWitness(str(tmp_path / "none" / "witness")).append("a", 1, "11")
+    if os.path.exists("/dev/full"):
+        with pytest.raises(WitnessFailed):
+            FileWitness("/dev/full").append("a", 1, "11")
+
+
+def test_a_forked_history_is_noticed_by_a_database(tmp_path: Path) -> None:
+    """A ledger that was rolled back and went on has another entry of a number that the witness knows."""
+    address = f"sqlite:///{tmp_path}/l.db"
+    witness = DatabaseWitness(f"sqlite:///{tmp_path}/w.db")
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0)).acting(witness=witness)
+    ledger.spend(TENTH, label="q")
+    roll_back(address)
+    with pytest.raises(LedgerCorrupt, match="another entry 1"):
+        Ledger.open(address).acting(witness=witness).spend(TENTH, label="another")
+    rechain(address)
+    assert len(rows(address, "SELECT 1 FROM tacit_entry")) == 1
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:9/none", "postgresql://nobody@127.0.0.1:9/none"])
+def test_a_place_that_cannot_be_reached_is_a_failure(place: str) -> None:
+    """Nobody there: `WitnessFailed` for telling and for asking."""
+    witness = witness_at(place)
+    for act in (lambda: witness.append("a", 1, "11"), lambda: witness.last("a"), lambda: witness.is_closed("a", "t")):
+        with pytest.raises(WitnessFailed):
+            act()
+    assert isinstance(witness, WebWitness | DatabaseWitness)
