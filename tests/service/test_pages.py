@@ -1,10 +1,12 @@
 """Pages: signed in by a cookie, guarded forms, text that stays text, and nothing from anywhere else."""
 
 import re
+import time
 
 import pytest
 
 from support.service import Running, running
+from tacit import load
 
 GUARD = re.compile(r'name="guard" value="([0-9a-f]+)"')
 
@@ -94,3 +96,99 @@ def test_an_epsilon_that_makes_no_sense_is_refused_on_a_page(clinic, epsilon):
     answered = clinic.client.get("/epsilon", params={"epsilon": epsilon})
     assert (answered.status_code, "<b>" in answered.text) == (400, False)
     assert answered.headers["content-type"].startswith("text/html")
+
+
+ASK = {"question": "age > 50 and smoker", "epsilon": "0.2", "part": "all", "of": "sample", "low": "0", "high": "1"}
+
+
+def field(text: str, name: str) -> str:
+    """Return what a hidden field of a page holds."""
+    return re.search(rf'name="{name}" value="([^"]*)"', text)[1]
+
+
+def test_a_question_is_priced_and_then_answered_once(clinic):
+    """The price charges nothing; the answer is charged; the same form sent again gets the same answer for nothing."""
+    sign_in(clinic, "alice")
+    key = field(clinic.client.get("/datasets/clinic").text, "key")
+    spent = clinic.service.datasets.get("clinic").account
+    priced = send(clinic, "/datasets/clinic", action="price", key=key, **ASK).text
+    assert "epsilon=0.2" in priced
+    assert not spent.spent
+    answers = [send(clinic, "/datasets/clinic", action="ask", key=key, **ASK).text for _ in range(2)]
+    found = [re.search(r'class="answer">([-\d.e]+)', text)[1] for text in answers]
+    assert found[0] == found[1]
+    assert spent.spent.epsilon == 0.2
+
+
+def test_a_question_that_is_none_is_refused_on_its_own_page(clinic):
+    """What was written is still in the form, as text; nothing is charged."""
+    sign_in(clinic, "alice")
+    for key, question in enumerate(("age >", "nobody > 3", "<script>alert(1)</script>", "__import__('os')", "'\"><b>")):
+        told = send(clinic, "/datasets/clinic", action="ask", key=f"k{key}", **{**ASK, "question": question})
+        assert told.status_code == 400, question
+        assert "Nothing was charged" in told.text
+        assert "<script" not in told.text
+        assert "<b>" not in told.text
+    assert not clinic.service.datasets.get("clinic").account.spent
+
+
+def test_a_budget_that_is_spent_says_so(clinic):
+    """402, in words, and nothing more is charged."""
+    sign_in(clinic, "alice")
+    assert send(clinic, "/datasets/clinic", action="ask", key="1", **{**ASK, "epsilon": "4"}).status_code == 200
+    told = send(clinic, "/datasets/clinic", action="ask", key="2", **ASK)
+    assert told.status_code == 402
+    assert "does not fit" in told.text
+
+
+def test_custodians_look_and_do_not_ask(clinic):
+    """A page may be read; asking is for analysts."""
+    sign_in(clinic, "carol")
+    assert clinic.client.get("/datasets/clinic").status_code == 200
+    assert send(clinic, "/datasets/clinic", action="ask", key="k", **ASK).status_code == 403
+
+
+def wait_for(clinic: Running, place: str):
+    """Look at a job's page until it is over, as a browser does that is told to look again."""
+    for _ in range(400):
+        text = clinic.client.get(place).text
+        if "http-equiv" not in text:
+            return text
+        time.sleep(0.05)
+    raise AssertionError(text)
+
+
+def test_a_model_is_trained_fetched_read_and_scored(clinic, tmp_path):
+    """Everything by forms: the file loads as an estimator, its page and card are there, its scores have ranges."""
+    sign_in(clinic, "alice")
+    fit = {"estimator": "PrivateLogisticRegression", "epsilon": "1", "delta": "0", "part": "train"}
+    made = send(clinic, "/datasets/clinic/train", action="train", key="fit", **fit)
+    page = wait_for(clinic, made.url.path)
+    model = re.search(r"/models/([0-9a-f]+)/file", page)[1]
+    path = tmp_path / "m.tacit"
+    path.write_bytes(clinic.client.get(f"/models/{model}/file").content)
+    assert load(path).release_.private
+    assert "What was learned" in clinic.client.get(f"/models/{model}/report").text
+    assert clinic.client.get(f"/models/{model}/card").json()
+    scored = send(clinic, f"/models/{model}/score", made.url.path, key="score", epsilon="1", part="test")
+    assert re.search(r"auc</th>\s*<td class=\"number\">0\.\d+", wait_for(clinic, scored.url.path))
+    clinic.client.cookies.clear()
+    sign_in(clinic, "bob")
+    for place in (f"/models/{model}/file", f"/models/{model}/card", f"/models/{model}/report", made.url.path):
+        assert clinic.client.get(place).status_code == 404
+
+
+def test_a_model_that_stays_answers_points_on_a_page(clinic):
+    """The same point gets the same answer, and other people's sessions are not there."""
+    sign_in(clinic, "alice")
+    opened = {"epsilon": "1", "delta": "1e-6", "kernel": "rbf", "part": "all"}
+    made = send(clinic, "/datasets/clinic/sessions", key="open", **opened)
+    session = re.search(r"/sessions/([0-9a-f]+)", wait_for(clinic, made.url.path))[1]
+    point = {"point-age": "61", "point-ward": "B", "point-smoker": "yes", "point-admitted": "2020-03-01"}
+    answers = [send(clinic, f"/sessions/{session}", **point).text for _ in range(2)]
+    found = [re.search(r'class="answer">([-\d.e]+)', text)[1] for text in answers]
+    assert found[0] == found[1]
+    assert send(clinic, f"/sessions/{session}", **{**point, "point-age": "old"}).status_code == 400
+    clinic.client.cookies.clear()
+    sign_in(clinic, "bob")
+    assert clinic.client.get(f"/sessions/{session}").status_code == 404

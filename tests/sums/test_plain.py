@@ -34,6 +34,7 @@ def test_a_text_asks_what_the_function_asks():
     """`f > 3 and i < 7`, and the same written in Python."""
     asked = StatisticalQuery(lambda t: (t.f > 3) & (t.i < 7))
     assert text({"mean": "f > 3 and i < 7"}) == ENGINE.prepare(asked).text
+    assert ENGINE.prepare(StatisticalQuery("f > 3 and i < 7")).text == ENGINE.prepare(asked).text
 
 
 def test_what_is_used_twice_is_written_once():

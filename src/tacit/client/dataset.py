@@ -5,15 +5,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tacit.budget import Budget
 from tacit.client.answers import ServedAnswer, ServedPrice, ServedReport, amount, point_answers
 from tacit.client.twin import Twin
-from tacit.client.wire import Wire
+from tacit.client.wire import Wire, named
 from tacit.data.schema import Schema
-from tacit.errors import InvalidParameter, ServiceError
+from tacit.errors import InvalidParameter
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
 from tacit.models.file import load
@@ -41,6 +42,7 @@ class Dataset:
         self.public: tuple[str, ...] = tuple(facts["public"])
         self.guarantee: str = facts["guarantee"]
         self.budget: Budget = amount(facts["budget"])
+        self._served: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     @property
     def left(self) -> Budget:
@@ -63,14 +65,14 @@ class Dataset:
         body = {**plain_estimator(estimator), "part": part}
         made = self._job("fits", body, key)
         model = self._loaded(str(made["model"]))
-        model.served_as_ = str(made["model"])
+        self._served[model] = str(made["model"])
         return model
 
     def report(
         self, model: Any, part: str = "test", *, epsilon: float, delta: float = 0.0, key: str | None = None
     ) -> ServedReport:
-        """Return the scores of a model that was fitted here, on records that it was not fitted to."""
-        served = getattr(model, "served_as_", None)
+        """Return the scores of a model that `fit` returned, or that an id names, on records it was not fitted to."""
+        served = model if isinstance(model, str) else self._served.get(model)
         if served is None:
             raise InvalidParameter("the service scores models that it fitted itself: dataset.fit(...) returns one.")
         body = {"model": served, "part": part, "epsilon": epsilon, "delta": delta}
@@ -111,8 +113,9 @@ class Dataset:
             if job["total"]:
                 told(job["done"], job["total"])
         if job["state"] != "done":
+            error = job["error"] or {"kind": "ServiceError", "message": f"it was {job['state']}."}
             charged = "It was charged." if job["charged"] else "Nothing was charged."
-            raise ServiceError(f"{kind}: {job['state']}. {(job['error'] or {}).get('message', '')} {charged}")
+            raise named(str(error["kind"]), f"{error['message'].removesuffix(charged).strip()} {charged}")
         return dict(job["result"])
 
     def _loaded(self, model: str) -> Any:

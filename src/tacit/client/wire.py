@@ -116,6 +116,11 @@ def refusal(response: httpx.Response) -> TacitError:
         kind, message = str(told["kind"]), str(told["message"])
     except (ValueError, KeyError, TypeError):
         kind, message = "ServiceError", f"the service answered {response.status_code} without saying why."
+    return named(kind, message)
+
+
+def named(kind: str, message: str) -> TacitError:
+    """Return the exception of a kind, one of tacit's own or a ServiceError."""
     return _KNOWN.get(kind, ServiceError)(message)
 
 

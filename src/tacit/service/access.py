@@ -35,9 +35,14 @@ def caller_of(
     found = None if given is None else service.tokens.caller(given.credentials)
     if found is None:
         raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", "a token is needed: Authorization: Bearer tacit_...")
-    request.scope[WHO] = found.name
-    request.scope[LEAVING] = service.meter.enter(found.token)
-    return found
+    return let_in(request, found)
+
+
+def let_in(request: Request, caller: Caller) -> Caller:
+    """Note who asks, and count the request until it is over."""
+    request.scope[WHO] = caller.name
+    request.scope[LEAVING] = service_of(request).meter.enter(caller.token)
+    return caller
 
 
 Anyone = Annotated[Caller, Depends(caller_of)]

@@ -18,6 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.sums.language.expression import Expression
 from tacit.sums.language.names import Names
+from tacit.sums.language.text import function_of
 
 Function = Callable[[Any], Any]
 
@@ -55,8 +56,8 @@ class StatisticalQuery(Query):
     """The average of a bounded function of a record.
 
     `function` is called once with names that stand for the declared columns (`lambda t: (t.age > 60) & t.ill`) and says
-    what to compute from one record, in the closed language of `tacit.sums.language`. Values are clamped to
-    [low, high].
+    what to compute from one record, in the closed language of `tacit.sums.language`; or it is the same as a text,
+    "age > 60 and ill". Values are clamped to [low, high].
 
     Guarantee: replacing one record moves the sum of the values by at most high - low, whatever the record holds.
     Assumes: nothing: an expression is written down before it meets a record, of total, per-record operations only.
@@ -206,8 +207,12 @@ def given_by(query: Query, table: Names) -> tuple[Expression, ...]:
     function = getattr(query, "function", None)
     if function is None:
         return ()
+    if type(function) is str:
+        function = function_of(function)
     if not callable(function):
-        raise InvalidParameter(f"a query needs a function such as lambda t: t.age > 60, got {type(function).__name__}.")
+        raise InvalidParameter(
+            f"a query needs a function such as lambda t: t.age > 60, or a text, got {type(function).__name__}."
+        )
     levels = getattr(query, "levels", None)
     wanted = len(levels[0]) if levels else 1
     try:

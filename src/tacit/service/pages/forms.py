@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import UploadFile
 
 from tacit.errors import InvalidParameter, TacitError
+from tacit.service.access import let_in
 from tacit.service.pages.rendering import go, page, signing_of
 from tacit.service.refusals import Refusal, body_of, forbidden, status_of
 from tacit.service.tokens import Caller
@@ -60,17 +61,17 @@ def caller_of(request: Request) -> Caller:
     found = signing_of(request).caller(request.cookies)
     if found is None:
         raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", "sign in first.")
-    return found
+    return let_in(request, found)
 
 
-def custodian_of(request: Request) -> Caller:
+def custodian_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     """Return who is signed in, if they look after the data sets."""
-    return _of_scope(request, "custodian")
+    return _of_scope(caller, "custodian")
 
 
-def inspector_of(request: Request) -> Caller:
+def inspector_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     """Return who is signed in, if they may look at accounts."""
-    return _of_scope(request, "custodian", "auditor")
+    return _of_scope(caller, "custodian", "auditor")
 
 
 Fields = Annotated[Mapping[str, Any], Depends(form_of)]
@@ -96,8 +97,7 @@ def number_of(fields: Mapping[str, Any], name: str, usual: float | None = None) 
         raise InvalidParameter(f"{name} must be a number, such as 0.1.") from None
 
 
-def _of_scope(request: Request, *scopes: str) -> Caller:
-    caller = caller_of(request)
+def _of_scope(caller: Caller, *scopes: str) -> Caller:
     if caller.scope not in scopes:
         raise forbidden(caller.scope)
     return caller

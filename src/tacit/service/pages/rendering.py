@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import URL
 
+from tacit.reports.drawing import budget_picture
 from tacit.service.access import service_of
 from tacit.service.pages.signing import COOKIE, Signing
 from tacit.service.tokens import Caller
@@ -85,6 +86,12 @@ def signed_in(response: Response, request: Request, token: str, caller: Caller) 
     secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
     response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure, path="/", max_age=12 * 3600)
     return response
+
+
+def metered(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts of a data set with a picture of its budget."""
+    spent, left = (float(facts[name]["epsilon"]) for name in ("spent", "left"))
+    return {**facts, "picture": budget_picture(spent, 0.0, left)}
 
 
 def style() -> Response:

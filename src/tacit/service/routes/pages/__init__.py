@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from tacit.service.pages.forms import PageRoute
-from tacit.service.routes.pages import epsilon, front
+from tacit.service.routes.pages import asking, epsilon, front, sessions, training
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
-for part in (front, epsilon):
+for part in (front, epsilon, asking, training, sessions):
     router.include_router(part.router)

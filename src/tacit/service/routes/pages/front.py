@@ -1,13 +1,10 @@
 """Coming in: the style, signing in and out, and the data sets there are."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 
-from tacit.reports.drawing import budget_picture
 from tacit.service.access import TheService
 from tacit.service.pages.forms import Fields, PageRoute, text_of
-from tacit.service.pages.rendering import go, page, signed_in, signing_of, style
+from tacit.service.pages.rendering import go, metered, page, signed_in, signing_of, style
 from tacit.service.pages.signing import COOKIE
 from tacit.service.refusals import shape
 
@@ -47,9 +44,3 @@ def sign_out(_: Fields) -> Response:
     response = go("/")
     response.delete_cookie(COOKIE, path="/")
     return response
-
-
-def metered(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return facts with a picture of the budget."""
-    spent, left = (float(facts[name]["epsilon"]) for name in ("spent", "left"))
-    return {**facts, "picture": budget_picture(spent, 0.0, left)}

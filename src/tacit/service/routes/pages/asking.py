@@ -1,0 +1,130 @@
+"""A data set on a page: what is public of it, a question, its price, its answer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import ValidationError
+
+from tacit.data.columns import Moment, Number
+from tacit.data.levels import Flag, Levelled
+from tacit.data.schema import Schema
+from tacit.errors import InvalidParameter, TacitError
+from tacit.noise import unique_name
+from tacit.reports.facts import column_in_words
+from tacit.service.access import TheService
+from tacit.service.asking import Questions, ask, price_of_questions
+from tacit.service.datasets import Dataset
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
+from tacit.service.pages.pictures import answer_picture
+from tacit.service.pages.rendering import metered, page
+from tacit.service.refusals import body_of, forbidden, status_of
+from tacit.service.requests import checked_key
+from tacit.service.tokens import Caller
+
+router = APIRouter(prefix="/datasets/{name}", route_class=PageRoute)
+
+_USUAL = {
+    "question": "", "epsilon": "0.1", "tolerance": "", "low": "0", "high": "1", "delta": "0", "part": "all",
+    "of": "population",
+}  # fmt: skip
+_PARTS = {"all": "all of them", "train": "the part for training", "test": "the part for tests"}
+
+
+@router.get("")
+def shown(name: str, request: Request, service: TheService, caller: SignedIn) -> Response:
+    """Show what may be asked."""
+    return _page(request, service.datasets.of(caller, name), caller, _USUAL)
+
+
+@router.post("")
+def asked(name: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
+    """Tell what a question would cost, or answer it."""
+    dataset = service.datasets.of(caller, name)
+    given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
+    try:
+        questions = _questions(given)
+        if text_of(fields, "action") == "price":
+            price = price_of_questions(dataset, caller, questions)
+            return _page(request, dataset, caller, given, price=price, key=text_of(fields, "key"))
+        if caller.scope != "analyst":
+            raise forbidden(caller.scope)
+        told = ask(service.state, caller, checked_key(text_of(fields, "key")), dataset, questions)
+        return _page(request, dataset, caller, given, answer=_answer(told, questions.queries[0]))
+    except TacitError as error:
+        refusal = body_of(error)["error"]
+        # What was charged and not answered is taken up again under its key.
+        again = text_of(fields, "key") if refusal["charged"] else ""
+        return _page(request, dataset, caller, given, refusal=refusal, status=status_of(error), key=again)
+
+
+def parts_of(dataset: Dataset) -> list[tuple[str, str]]:
+    """Return the parts of a data set, in words."""
+    return [(part, _PARTS.get(part, part)) for part in dataset.document["parts"]]
+
+
+def _questions(given: Mapping[str, str]) -> Questions:
+    query = {"mean": given["question"], "low": number_of(given, "low", 0.0), "high": number_of(given, "high", 1.0)}
+    tolerance = number_of(given, "tolerance")
+    body = {
+        "queries": [query],
+        "tolerance": tolerance,
+        "epsilon": number_of(given, "epsilon") if tolerance is None else None,
+        "delta": number_of(given, "delta", 0.0),
+        "part": given["part"],
+        "of": given["of"],
+    }
+    try:
+        return Questions.model_validate(body)
+    except ValidationError:
+        raise InvalidParameter("this form has another form than a question's. Reload the page.") from None
+
+
+def _answer(told: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, Any]:
+    (answer,) = told["answers"]
+    value, near = float(answer["value"]), float(answer["tolerance"])
+    picture = answer_picture(value, near, float(query["low"]), float(query["high"]))
+    return {
+        **told,
+        "shown": f"{value:.4g}",
+        "near": f"{near:.2g}",
+        "sure": f"{100 * answer['confidence']:g} times in 100",
+        "picture": picture,
+    }
+
+
+def _page(
+    request: Request, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "", **more: Any
+) -> Response:
+    facts = metered(dataset.facts(caller))
+    columns = [(name, column_in_words(column)) for name, column in dataset.schema.columns.items()]
+    usual = {"price": None, "answer": None, "example": _example(dataset.schema)}
+    return page(
+        request, "ask", dataset.name, facts=facts, given=given, parts=parts_of(dataset), columns=columns,
+        key=key or unique_name(), script=_script(dataset), **{**usual, **more},
+    )  # fmt: skip
+
+
+def _example(schema: Schema) -> str:
+    """Return a question about the first columns: a middle of what was declared, which says nothing of records."""
+    found = []
+    for name, column in schema.columns.items():
+        said = name if name.isidentifier() else f"column({name!r})"
+        if isinstance(column, Number):
+            found.append(f"{said} > {(column.low + column.high) / 2:g}")
+        elif isinstance(column, Flag):
+            found.append(said)
+        elif isinstance(column, Levelled) and not isinstance(column, Moment):
+            found.append(f"{said} == {column.classes[0]!r}")
+    return " and ".join(found[:2])
+
+
+def _script(dataset: Dataset) -> str:
+    question = _example(dataset.schema)
+    return (
+        "from tacit import Client, PrivateLogisticRegression, StatisticalQuery\n\n"
+        f'data = Client("https://this-address").dataset("{dataset.name}")  # the token: TACIT_TOKEN\n'
+        "data = data.twin()  # made-up records; leave this line out when the script is ready\n"
+        f'print(data.oracle().ask(StatisticalQuery("{question}"), epsilon=0.1))\n'
+        "print(data.fit(PrivateLogisticRegression(epsilon=0.5)).release_.guarantee)\n"
+    )

@@ -1,0 +1,173 @@
+"""Models on a page: trained for a price, watched while they are made, fetched, read and scored."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from tacit.errors import InvalidParameter, TacitError
+from tacit.noise import unique_name
+from tacit.service.access import TheService
+from tacit.service.asking import PRICES
+from tacit.service.datasets import Dataset
+from tacit.service.jobs.asking import asked_for
+from tacit.service.jobs.table import Job
+from tacit.service.jobs.telling import shown as its_page
+from tacit.service.jobs.telling import told
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
+from tacit.service.pages.rendering import HEADERS, go, metered, page
+from tacit.service.refusals import body_of, forbidden, missing, status_of
+from tacit.service.requests import checked_key
+from tacit.service.routes.pages.asking import parts_of
+from tacit.service.service import Service
+from tacit.service.tokens import Caller
+
+router = APIRouter(route_class=PageRoute)
+
+ESTIMATORS = [
+    ("PrivateLogisticRegression", "classes: logistic regression, with curves"),
+    ("PrivateLinearSVC", "two classes: support vectors"),
+    ("PrivateLinearRegression", "a number: regression, with curves"),
+    ("SQDecisionTree", "classes: a decision tree"),
+    ("SQNaiveBayes", "classes: naive Bayes"),
+]
+_USUAL = {"estimator": "PrivateLogisticRegression", "epsilon": "0.5", "delta": "0", "part": "train", "parameters": "{}"}
+_LOOK_AGAIN = 2
+
+
+@router.get("/datasets/{name}/train")
+def shown(name: str, request: Request, service: TheService, caller: SignedIn) -> Response:
+    """Show what may be trained, and what was."""
+    return _page(request, service, service.datasets.of(caller, name), caller, _USUAL)
+
+
+@router.post("/datasets/{name}/train")
+def trained(name: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
+    """Tell what a fit would cost, or begin it."""
+    dataset = service.datasets.of(caller, name)
+    given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
+    try:
+        body = {"estimator": given["estimator"], "parameters": _parameters(given), "part": given["part"]}
+        if text_of(fields, "action") == "price":
+            price = PRICES["fit"](dataset, caller, body)
+            return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
+        return go(f"/jobs/{begun(service, caller, name, 'fit', text_of(fields, 'key'), body)}")
+    except TacitError as error:
+        return _page(request, service, dataset, caller, given, refusal=body_of(error)["error"], status=status_of(error))
+
+
+@router.get("/jobs/{job}")
+def watched(job: str, request: Request, service: TheService, caller: SignedIn) -> Response:
+    """Show how far a job is, and what came of it."""
+    found = service.jobs.of(caller, job)
+    facts = told(service, found)
+    result = facts["result"] or {}
+    going = facts["state"] in ("waiting", "running")
+    return page(
+        request, "job", f"{found.kind}: {found.state}", job=facts, refresh=_LOOK_AGAIN if going else None,
+        model=result.get("model") if found.kind == "fit" else None, session=result.get("session"),
+        guarantee=result.get("guarantee", ""), figures=_figures(result), key=unique_name(),
+        parts=parts_of(service.datasets.get(found.dataset)),
+    )  # fmt: skip
+
+
+@router.post("/jobs/{job}/cancel")
+def cancelled(job: str, service: TheService, caller: SignedIn, _: Fields) -> Response:
+    """Cancel a job: what was charged stays charged."""
+    service.jobs.cancel(caller, job)
+    return go(f"/jobs/{job}")
+
+
+@router.get("/models/{model}/file")
+def file(model: str, service: TheService, caller: SignedIn) -> Response:
+    """Give the model file."""
+    found = service.jobs.product(_fitted(service, caller, model))
+    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="model.tacit"'}
+    return Response(found.model, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("/models/{model}/card")
+def card(model: str, service: TheService, caller: SignedIn) -> Response:
+    """Give the privacy card."""
+    found = service.jobs.product(_fitted(service, caller, model))
+    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="card.json"'}
+    return Response(found.card, media_type="application/json", headers=headers)
+
+
+@router.get("/models/{model}/report")
+def report(model: str, service: TheService, caller: SignedIn) -> Response:
+    """Show what a model learned."""
+    return its_page(service.jobs.product(_fitted(service, caller, model)))
+
+
+@router.post("/models/{model}/score")
+def scored(model: str, service: TheService, caller: SignedIn, fields: Fields) -> Response:
+    """Begin to score a model."""
+    job = _fitted(service, caller, model)
+    body = {
+        "model": model,
+        "epsilon": number_of(fields, "epsilon", 0.5),
+        "delta": number_of(fields, "delta", 0.0),
+        "part": text_of(fields, "part", "test"),
+    }
+    return go(f"/jobs/{begun(service, caller, job.dataset, 'report', text_of(fields, 'key'), body)}")
+
+
+def begun(service: Service, caller: Caller, dataset: str, kind: str, key: str, body: Mapping[str, Any]) -> str:
+    """Begin a job, or find the one that this form began before; return its name."""
+    if caller.scope != "analyst":
+        raise forbidden(caller.scope)
+    job = asked_for(service, caller, dataset, kind, checked_key(key), body)
+    service.runner.wake()
+    return job.id
+
+
+def _fitted(service: Service, caller: Caller, model: str) -> Job:
+    job = service.jobs.of(caller, model)
+    if job.kind != "fit" or job.state != "done":
+        raise missing("model")
+    return job
+
+
+def _parameters(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parameters of a form: epsilon and delta from their fields, the rest as JSON."""
+    try:
+        more = json.loads(given["parameters"] or "{}")
+    except (ValueError, RecursionError):
+        more = None
+    if not isinstance(more, dict):
+        raise InvalidParameter('more parameters are JSON such as {"curves": false}, or nothing.')
+    return {**more, "epsilon": number_of(given, "epsilon"), "delta": number_of(given, "delta", 0.0)}
+
+
+def _figures(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the scores of a report in words: for several classes those of each against the rest, too."""
+    told_ = result.get("report")
+    if told_ is None:
+        return []
+    found = [(name, figure) for name, figure in told_["figures"].items()]
+    for label, one in told_["classes"].items():
+        found += [(f"{name} of {label}", figure) for name, figure in one["figures"].items()]
+    return [(name.replace("_", " "), _number(figure["value"]), _range(figure["interval"])) for name, figure in found]
+
+
+def _range(ends: tuple[float | None, float | None]) -> str:
+    low, high = ends
+    return f"{_number(low)} to {_number(high)}"
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4f}"
+
+
+def _page(
+    request: Request, service: Service, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "",
+    **more: Any,
+) -> Response:  # fmt: skip
+    jobs = [told(service, job) for job in service.jobs.listed(caller) if job.dataset == dataset.name]
+    usual: dict[str, Any] = {"price": None}
+    return page(
+        request, "train", dataset.name, facts=metered(dataset.facts(caller)), given=given, parts=parts_of(dataset),
+        estimators=ESTIMATORS, jobs=jobs, key=key or unique_name(), **{**usual, **more},
+    )  # fmt: skip
