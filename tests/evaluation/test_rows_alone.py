@@ -18,9 +18,11 @@ from tacit import (
     evaluation,
 )
 from tacit.data import Flag, Key, Number
+from tacit.erm.rows.matrix import DenseMatrix
 from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Laplacian
 from tacit.kernels.kernel.domain import Domain
+from tacit.kernels.kernel.standard import squares
 from tacit.kernels.maps import landmarks
 from tacit.kernels.maps.fourier import FourierFeatures
 from tacit.kernels.maps.landmarks import Landmarks
@@ -115,6 +117,16 @@ def test_a_kernel_fit_of_persons_computes_rows_by_themselves(method: Any, monkey
     model.fit(rows, np.resize([0, 1], 40), groups=np.arange(40) // 2)
     model.fit(rows, np.resize([0, 1], 40))
     assert asked == [20, None]
+
+
+@pytest.mark.parametrize("width", [3, 8_193, 20_011])
+def test_a_row_has_one_length_whatever_stands_beside_it(width: int) -> None:
+    """The last row of a table may be a block of its own: numpy added up a long single row in another order."""
+    row = GENERATOR.normal(size=width)
+    found = [DenseMatrix(np.tile(row, (count, 1))).square_lengths() for count in (1, 2, 3, 40)]
+    found += [squares(np.tile(row, (count, 1))) for count in (1, 3)]
+    assert len(np.unique(np.concatenate(found))) == 1
+    assert found[0][0] == pytest.approx(float(row @ row), rel=1e-12)
 
 
 def test_products_of_rows_alone_are_the_products() -> None:

@@ -17,6 +17,7 @@ from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import DiskWriter, Elsewhere
+from tacit.numerics.products import square_lengths
 from tacit.numerics.spread import SpreadColumn
 
 Target = StreamedLabels | Elsewhere
@@ -79,7 +80,7 @@ def _prepared(rows: Floats, cells: AnyArray, column: Column, norm: float) -> Flo
         rows[found < 0] = 0.0
         found = np.maximum(found, 0.0)
     # Nobody looks at these rows again, so that what the encoder promises is made true here, whatever it made.
-    squares = np.einsum("ij,ij->i", rows, rows)
+    squares = square_lengths(rows)
     longer = squares > norm**2 * (1.0 - 2.0**-38)
     if longer.any():
         rows[longer] *= (norm / np.sqrt(squares[longer]) * (1.0 - 2.0**-37))[:, None]

@@ -19,6 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import DiskArray
 from tacit.numerics.exact import Point, long_product, long_sum, two_sum
+from tacit.numerics.products import square_lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class DenseMatrix(Matrix):
 
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
-        return np.asarray(np.einsum("ij,ij->i", self.array, self.array))
+        return square_lengths(self.array)
 
     def gram(self, weights: Floats) -> Floats:
         """Return X^T diag(weights) X as a symmetric rank-k update."""

@@ -12,6 +12,7 @@ from tacit.checks import finite_number, is_whole, positive_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import Kernel, dots, grown, growth
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.products import square_lengths
 
 
 @final
@@ -129,7 +130,7 @@ def squares(records: Any) -> Floats:
     """Return the squared norm of every row."""
     if issparse(records):
         return np.asarray(records.multiply(records).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", records, records))
+    return square_lengths(records)
 
 
 def _dense(records: Any) -> Floats:
