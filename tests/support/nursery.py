@@ -122,14 +122,20 @@ def _serve(how: dict[str, Any]) -> None:
     import uvicorn
 
     from tacit.service.app import create_app
-    from tacit.service.settings import Settings
+    from tacit.service.settings import Limits, Settings
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for place in how.get("die", ()):
         _doom(place)
     if how.get("half_noise"):
         _halve()
-    settings = Settings(Path(how["folder"]), padding=0.0, lease=how.get("lease", 0.5), port=how["port"])
+    settings = Settings(
+        Path(how["folder"]),
+        padding=0.0,
+        lease=how.get("lease", 0.5),
+        port=how["port"],
+        limits=Limits(requests_per_minute=10**6),
+    )
     uvicorn.run(create_app(settings), host="127.0.0.1", port=how["port"], log_level="critical")
 
 
