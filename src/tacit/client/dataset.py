@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 from weakref import WeakKeyDictionary
@@ -191,14 +191,27 @@ class ServedPredictor:
         return found
 
 
-def _points(Z: Any) -> Any:
-    """Return points as plain values: a table's rows by the names of its columns, or rows of numbers."""
-    to_dicts: Callable[[], Any] | None = getattr(Z, "to_dicts", None)
-    if to_dicts is not None:
-        return to_dicts()
+def _points(Z: Any) -> list[Any]:
+    """Return points as plain values: rows of a table by the names of its columns, or rows of numbers."""
+    if hasattr(Z, "to_dicts"):
+        return [_row(row) for row in Z.to_dicts()]
     if hasattr(Z, "to_dict") and hasattr(Z, "columns"):
-        return Z.to_dict("records")
+        return [_row(row) for row in Z.to_dict("records")]
     if isinstance(Z, Mapping):
-        names = list(Z)
-        return [dict(zip(names, row, strict=True)) for row in zip(*(list(Z[name]) for name in names), strict=True)]
-    return np.asarray(Z, dtype=np.float64).tolist()
+        columns = [list(Z[name]) for name in Z]
+        return [_row(dict(zip(Z, cells, strict=True))) for cells in zip(*columns, strict=True)]
+    if isinstance(Z, list | tuple) and all(isinstance(row, Mapping) for row in Z):
+        return [_row(row) for row in Z]
+    return [list(map(_cell, row)) for row in np.asarray(Z).tolist()]
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): _cell(cell) for name, cell in row.items()}
+
+
+def _cell(cell: Any) -> Any:
+    """Return a cell that JSON can hold: what is missing as null, moments as text."""
+    plain = cell.item() if isinstance(cell, np.generic) else cell
+    if plain is None or (isinstance(plain, float) and plain != plain):
+        return None
+    return plain if isinstance(plain, bool | int | float | str) else str(plain)

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from tacit.reports.drawing import shown, ticks, write
 
-_WIDE, _LEFT, _RIGHT = 600.0, 40.0, 560.0
+_WIDE, _LEFT, _RIGHT = 360.0, 30.0, 330.0
 
 
 def answer_picture(value: float, error: float, low: float, high: float) -> Markup:

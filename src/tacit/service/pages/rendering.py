@@ -33,10 +33,12 @@ _CUSTODY = ("/custody", "Custody")
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=PackageLoader("tacit.service.pages"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    made.filters["moment"] = lambda text: text[:16].replace("T", " ")
+    return made
 
 
 def signing_of(request: Request) -> Signing:
