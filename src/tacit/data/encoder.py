@@ -217,7 +217,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter(f"constant must be True or False, got {self.constant!r}.")
         curves_of(self.curves)
         for first, second in self.pairs:
-            products = len(self._surface_outputs(first)) * len(self._surface_outputs(second))
+            products = math.prod(len(self.outputs_of(name, _SURFACE_KNOTS)) for name in (first, second))
             if products > _MOST_PRODUCTS:
                 raise InvalidParameter(
                     f"the interaction of {first!r} and {second!r} would have {products} products, at most "
@@ -227,16 +227,16 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if times > 1:
             raise InvalidParameter(f"encoded columns must have different names, got {name!r} twice. Rename a column.")
 
-    def outputs_of(self, name: str) -> tuple[str, ...]:
-        """Name the numbers that a column becomes."""
-        column, curves = self.schema.columns[name], self._curves(name)
+    def outputs_of(self, name: str, most: int = 10**9) -> tuple[str, ...]:
+        """Name the numbers that a column becomes, with curves of at most so many knots."""
+        column, curves = self.schema.columns[name], self._curves(name, most)
         return (*column.outputs(name), *(curves.names(name) if curves else ()))
 
     def _outputs(self) -> list[str]:
         """Name the encoded columns, the constant last."""
         names = [output for name in self.schema.features for output in self.outputs_of(name)]
         for first, second in self.pairs:
-            names += surface_names(self._surface_outputs(first), self._surface_outputs(second))
+            names += surface_names(*(self.outputs_of(name, _SURFACE_KNOTS) for name in (first, second)))
         return [*names, _CONSTANT] if self.constant else names
 
     def _curves(self, name: str, most: int = 10**9) -> Curves | None:
@@ -248,10 +248,6 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The pairs of columns that interact."""
         return checked_pairs(self.interactions, self.schema.features)
-
-    def _surface_outputs(self, name: str) -> tuple[str, ...]:
-        curves = self._curves(name, _SURFACE_KNOTS)
-        return (*self.schema.columns[name].outputs(name), *(curves.names(name) if curves else ()))
 
     def _read(self, X: object) -> list[AnyArray]:
         """Return the columns to encode."""

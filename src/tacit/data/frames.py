@@ -257,7 +257,7 @@ def _column(column: object) -> Unread:
     if isinstance(column, np.ma.MaskedArray):
         return Unread(_UNTYPED, lambda: objects(column.tolist()))
     if isinstance(column, np.ndarray):
-        return Unread(_array_type(column.dtype), partial(_cells, column))
+        return Unread(Stored(_ARRAY_KINDS.get(column.dtype.kind, "other"), str(column.dtype)), partial(_cells, column))
     if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
         return _series(column)
     return Unread(_UNTYPED, lambda: objects(list(column)))
@@ -270,10 +270,6 @@ def _series(column: Any) -> Unread:
         return _from_series(nw.from_native(column, series_only=True))
     except TypeError:
         return Unread(_UNTYPED, lambda: objects(list(column)))
-
-
-def _array_type(kind: "np.dtype[Any]") -> Stored:
-    return Stored(_ARRAY_KINDS.get(kind.kind, "other"), str(kind))
 
 
 def _cells(column: AnyArray) -> AnyArray:

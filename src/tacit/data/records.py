@@ -243,11 +243,13 @@ class Records:
             raise InvalidParameter(f"shares must be positive numbers, got {shares!r}.")
         if abs(sum(cut) - 1.0) > 1e-9 or len(cut) < 2:
             raise InvalidParameter(f"shares must be two or more numbers that add up to 1, got {shares!r}.")
-        labels = tuple(names) if names is not None else _default_names(len(cut))
+        usual = ("train", "test") if len(cut) == 2 else [f"part {number + 1}" for number in range(len(cut))]
+        labels = tuple(usual if names is None else names)
         if len(set(labels)) != len(cut):
             raise InvalidParameter(f"names must name the {len(cut)} parts differently, got {labels!r}.")
         ends = [0, *(round(KEYS * sum(cut[: place + 1])) for place in range(len(cut) - 1)), KEYS]
-        title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {_digest(self._table.identity)}"
+        whose = hashlib.sha256(self._table.identity.encode("utf-8", "replace")).hexdigest()[:32]
+        title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {whose}"
         parts = tuple(
             self._with(_share=_Share(label, Slice(by, low, high), labels, title))
             for label, low, high in zip(labels, ends, ends[1:], strict=False)
@@ -343,11 +345,3 @@ class Records:
         where += ", MADE UP (a twin: no record is real)" if self.is_twin else ""
         whom = "" if self._unit is None else f", unit={self._unit!r}"
         return f"Records(n={self.n}, columns={len(self.columns)}{where}{whom})"
-
-
-def _default_names(count: int) -> tuple[str, ...]:
-    return ("train", "test") if count == 2 else tuple(f"part {number + 1}" for number in range(count))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

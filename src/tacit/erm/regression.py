@@ -96,7 +96,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
             return self._by_statistics(rows, targets, budget, assumed)
         if way in ("objective", "gradient") and budget is not None:
             budget = _quieter(budget, rows) if way == "objective" else budget
-            noise = _relative_noise(rows, budget)
+            noise = noise_over_signal(budget, rows.dimension, rows.count, rows.filled)
             loss: Squared | HuberRegression = HuberRegression(_width(noise), 1.0)
             alpha = _robust_ridge(noise, loss.lipschitz, rows) if is_auto(self.alpha) else self.alpha
         else:
@@ -129,11 +129,6 @@ def _quieter(budget: Budget, rows: Rows) -> Budget:
     pure = pure_part(budget)
     noise = unit_noise(pure, rows.dimension, rows.filled)
     return pure if noise <= unit_noise(halved, rows.dimension) else budget
-
-
-def _relative_noise(rows: Rows, budget: Budget) -> float:
-    """The length of the noise over that of a sum in which all records agree."""
-    return noise_over_signal(budget, rows.dimension, rows.count, rows.filled)
 
 
 def _width(noise: float) -> float:

@@ -50,9 +50,10 @@ def known_classes(declared: ArrayLike | None, labels: object, most: float = np.i
         )
     indices = places(cells, classes)
     if np.any(indices < 0):
+        kind = "texts" if isinstance(classes.tolist()[0], str) else "numbers"
         raise InvalidParameter(
             f"y holds a label that is not among the declared classes: {_listed(classes)}. Declare all that can occur, "
-            f"spelled as they occur, texts as texts and numbers as numbers (these are {_kind(classes)})."
+            f"spelled as they occur, texts as texts and numbers as numbers (these are {kind})."
         )
     return classes, indices, assumed
 
@@ -61,10 +62,6 @@ def _listed(classes: NDArray[Any]) -> str:
     """Name some classes, which are public."""
     names = [repr(each) for each in classes.tolist()]
     return ", ".join(names[:_MANY]) + (f", ... ({len(names)} in all)" if len(names) > _MANY else "")
-
-
-def _kind(classes: NDArray[Any]) -> str:
-    return "texts" if isinstance(classes.tolist()[0], str) else "numbers"
 
 
 def _occurring(labels: NDArray[Any]) -> NDArray[Any]:
@@ -79,9 +76,6 @@ def _occurring(labels: NDArray[Any]) -> NDArray[Any]:
         raise InvalidParameter(
             "a classifier needs at least two classes, got 1 class. Declare the classes that can occur: classes=[...]."
         )
-    return checked_classes(np.array(list(seen), dtype=labels.dtype) if _alike(seen) else list(seen))
-
-
-def _alike(seen: set[Any]) -> bool:
-    """Whether labels are all texts or all numbers; `checked_classes` refuses others."""
-    return len({isinstance(name, str) for name in seen}) == 1
+    # A mixture of texts and numbers is refused there.
+    alike = len({isinstance(name, str) for name in seen}) == 1
+    return checked_classes(np.array(list(seen), dtype=labels.dtype) if alike else list(seen))

@@ -209,7 +209,7 @@ def _given(bins: Bins, likely: bool, budget: Budget, count: int) -> tuple[float,
     edges = _edges(bins, likely)
     if edges or _can_choose(budget, 1, count):
         return edges
-    return _steps(_USUAL, _bins(bins, budget, count))
+    return tuple(np.linspace(-_USUAL, _USUAL, _bins(bins, budget, count) - 1).tolist())
 
 
 def _can_choose(budget: Budget, trees: int, count: int) -> bool:
@@ -219,11 +219,6 @@ def _can_choose(budget: Budget, trees: int, count: int) -> bool:
     else:
         noise = math.sqrt(2 * LEVELS * trees) / (gaussian_shift(budget) * math.sqrt(_LOOK))
     return _CLEAR * noise < count
-
-
-def _steps(reach: float, bins: int) -> tuple[float, ...]:
-    """Return even edges around 0."""
-    return tuple(np.linspace(-reach, reach, bins - 1).tolist())
 
 
 def _threshold(threshold: float | None, likely: bool) -> float:

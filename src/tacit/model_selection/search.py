@@ -93,7 +93,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         law = Laplace.for_budget(mechanism.inner)
 
         def run(candidate: int, source: Source) -> Run:
-            return _run(candidate, settings[candidate], train, test, scoring, law, source)
+            # A run that fails is an outcome below all others, and says nothing of why.
+            return Run(candidate, *(judged(settings[candidate], train, test, scoring, law, source) or ()))
 
         found = release(
             mechanism, run, label=f"{type(self).__name__}: {type(self.estimator).__name__}", ledger=ledger,
@@ -194,8 +195,3 @@ def told(estimator: Any, data: Data) -> Any:
     if data.y is not None and data.classes is not None and "classes" in estimator.get_params():
         estimator.set_params(classes=data.classes)
     return estimator
-
-
-def _run(candidate: int, setting: Any, train: Data, test: Data, scoring: str, law: Laplace, source: Source) -> Run:
-    """Fit one candidate and judge it; a run that fails is an outcome below all others, and says nothing of why."""
-    return Run(candidate, *(judged(setting, train, test, scoring, law, source) or ()))

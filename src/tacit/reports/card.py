@@ -89,19 +89,13 @@ def card_of_model(
 
     Nothing is released: all that is told is public, or was released with the model.
     """
-    release, encoder, ledger = _release_of(model), getattr(model, "encoder_", None), _whole(ledger)
-    schema = None if encoder is None else encoder.schema
-    name = type(model).__name__
+    release, ledger, name = _release_of(model), _whole(ledger), type(model).__name__
     chosen = ", ".join(f"{key}={value!r}" for key, value in _choices(model))
     known = {
         **_common(release, ledger),
+        **_once(model, release),
         "deployment.data_product_type": "machine learning model",
-        "deployment.dp_flavor.data_domain": facts.domain_in_words(
-            schema, getattr(model, "n_features_in_", 0), release.unit
-        ),
-        "deployment.model.release_type": "One-shot",
         "deployment.model.release_type_description": "The model is released once and holds no record.",
-        "deployment.model.interactivity": "Non-interactive",
         "deployment.model.interactivity_description": "Whoever has the model predicts as often as they like.",
         "deployment.implementation.mechanisms": f"{name}({chosen}). {facts.DRAWING}",
     }
@@ -114,16 +108,12 @@ def card_of_scores(
     model: Any, release: Release[Any], *, ledger: Ledger | None = None, answers: Mapping[str, str] | None = None
 ) -> Card:
     """Return the card of private scores of a model, on records that it did not learn from."""
-    encoder, name, ledger = getattr(model, "encoder_", None), type(model).__name__, _whole(ledger)
+    name, ledger = type(model).__name__, _whole(ledger)
     known = {
         **_common(release, ledger),
+        **_once(model, release),
         "deployment.data_product_type": "summary statistics",
-        "deployment.dp_flavor.data_domain": facts.domain_in_words(
-            None if encoder is None else encoder.schema, getattr(model, "n_features_in_", 0), release.unit
-        ),
-        "deployment.model.release_type": "One-shot",
         "deployment.model.release_type_description": "All scores are computed from one released table.",
-        "deployment.model.interactivity": "Non-interactive",
         "deployment.implementation.mechanisms": f"A noisy table of how {name} scores held-out records. {facts.DRAWING}",
     }
     verdict = verdict_for("evaluation.report", pure=release.budget is None or release.budget.is_pure)
@@ -146,6 +136,17 @@ def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) 
         "deployment.implementation.mechanisms": f"What each entry of the ledger names. {facts.DRAWING}",
     }
     return Card(record_of(known, answers or {}), _own(release, ledger))
+
+
+def _once(model: Any, release: Release[Any]) -> dict[str, str]:
+    """Return what is said of one release about a model, over the tables that it could have learned from."""
+    schema = getattr(getattr(model, "encoder_", None), "schema", None)
+    domain = facts.domain_in_words(schema, getattr(model, "n_features_in_", 0), release.unit)
+    return {
+        "deployment.dp_flavor.data_domain": domain,
+        "deployment.model.release_type": "One-shot",
+        "deployment.model.interactivity": "Non-interactive",
+    }
 
 
 def _whole(ledger: Ledger | None) -> Ledger | None:

@@ -61,7 +61,7 @@ def model_page(
         guess="" if release.budget is None or not release.private else guess_picture(release.budget),
         drawn=drawn,
         left_out=left_out,
-        noise_known=_noise_known(model),
+        noise_known=bool(np.all(np.isfinite(getattr(model, "coef_noise_", np.nan)))),
         averaged=not hasattr(model, "coef_"),
         legend=[shown(str(name)) for name in getattr(model, "classes_", [])],
         scores=scores,
@@ -90,11 +90,6 @@ def _learned(model: Any) -> tuple[list[Markup], int]:
     bands = [None] * len(rows) if noises is None else np.atleast_2d(noises)
     names = getattr(model, "feature_names_in_", [f"x{place}" for place in range(rows.shape[1])])
     return [bars(list(map(str, names)), row, band) for row, band in zip(rows, bands, strict=True)][:_MOST_PICTURES], 0
-
-
-def _noise_known(model: Any) -> bool:
-    """Return whether the noise in every coefficient has a known bound."""
-    return bool(np.all(np.isfinite(getattr(model, "coef_noise_", np.nan))))
 
 
 def _strength(effect: Effect) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,6 @@ _CANDIDATES = 20
 def _released(mechanism: Mechanism[Any, Any], statistic: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the mechanism as a function of a data set."""
     return lambda data: release(mechanism, statistic(data), label="audit")
-
-
-def _sum(data: Any) -> Floats:
-    return np.asarray(np.sum(data, axis=0))
 
 
 def laplace(question: Question) -> Case:
@@ -56,7 +53,15 @@ def spherical(question: Question) -> Case:
 def _vector(question: Question, mechanism: Mechanism[Any, Any], law: NoiseLaw, exact: Exact) -> Case:
     first, second = (0.0, 0.0), (0.6, 0.8)
     attacks = (LikelihoodRatio.shifted(law.log_density, first, second), LowBits(first, second))
-    return Case(question.claim, _released(mechanism, _sum), [first], [second], attacks, _PLAYS, exact)
+    return Case(
+        question.claim,
+        _released(mechanism, partial(np.sum, axis=0)),
+        [first],
+        [second],
+        attacks,
+        _PLAYS,
+        exact,
+    )
 
 
 def exponential(question: Question) -> Case:

@@ -1,21 +1,19 @@
 """Opening a source of records: which kind of table reads it."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.data.columns import Column
-from tacit.data.frames import Unread, UnreadTable, read_table
+from tacit.data.frames import UnreadTable, read_table
 from tacit.data.schema import Schema
 from tacit.data.sources.files import FileTable, stored_in
 from tacit.data.sources.kept import Kept, open_kept
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.table import Table
 from tacit.data.stored import Stored
-from tacit.data.values import AnyArray, objects
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
@@ -102,11 +100,7 @@ def _read_sqlite(address: str, table: str) -> UnreadTable:
         raise InvalidParameter(f"the table {table!r} cannot be read ({failure}). Check the address and the name.")
     if len(set(names)) != len(names):
         raise InvalidParameter("the table has two columns of the same name. Rename one.")
-    return {name: Unread(Stored("cells"), partial(_picked, rows, place)) for place, name in enumerate(names)}
-
-
-def _picked(rows: Sequence[Sequence[object]], place: int) -> AnyArray:
-    return objects([row[place] for row in rows])
+    return read_table(rows, names)
 
 
 def _path(source: str | Path) -> Path:

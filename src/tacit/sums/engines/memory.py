@@ -254,7 +254,8 @@ def _whole_rows(rows: Floats, norm: float, steps: float) -> Floats:
     Squares are added one column after the other, so that the length is the same float in every engine.
     """
     with np.errstate(all="ignore"):
-        shares = _snapped(rows.T / norm)
+        shares = rows.T / norm
+        shares = np.where(np.abs(shares) < TINY, 0.0, shares)
         square = np.zeros(rows.shape[0])
         for start in range(0, len(shares), TOGETHER):
             some = np.zeros(rows.shape[0])
@@ -263,8 +264,3 @@ def _whole_rows(rows: Floats, norm: float, steps: float) -> Floats:
             square += some
         cells = shares / np.maximum(np.sqrt(square), 1.0)
     return np.ascontiguousarray(np.asarray(rounded(cells, row_shift(steps))).T)
-
-
-def _snapped(shares: Floats) -> Floats:
-    """Return 0 for what is too small to be squared: no engine may fail over it."""
-    return np.where(np.abs(shares) < TINY, 0.0, shares)
