@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.values import as_float, objects
+from tacit.data.values import as_float, objects, plain_cell
 from tacit.errors import InvalidParameter
 
 Label = str | bool | int | float | Fraction | Decimal
@@ -35,21 +35,11 @@ def label(cell: object) -> Label | None:
     kind = type(cell)
     if kind is str or kind is int or kind is bool:
         return cast(Label, cell)
-    # The type, not isinstance, which asks the object itself; and the type's own methods, not overridden ones.
-    if issubclass(kind, str):
-        return str.__str__(cast(str, cell))
-    if issubclass(kind, int):
-        return int.__int__(cast(int, cell))
-    if issubclass(kind, float):
-        number = float.__float__(cast(float, cell))
-        return None if math.isnan(number) else number
-    if kind is np.bool_:
-        return bool(cell)
-    if issubclass(kind, np.integer | np.floating) and not issubclass(kind, np.timedelta64):
-        return _exact(cast("np.integer[Any] | np.floating[Any]", cell))
-    if kind is Fraction or (kind is Decimal and not cast(Decimal, cell).is_nan()):
-        return cast(Label, cell)
-    return None
+    if issubclass(kind, np.floating) and not issubclass(kind, float):
+        return _exact(cast("np.floating[Any]", cell))
+    read = plain_cell(cell)
+    is_nan = read.is_nan() if isinstance(read, Decimal) else isinstance(read, float) and math.isnan(read)
+    return read if isinstance(read, Label) and not is_nan else None
 
 
 def places(values: object, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
@@ -165,7 +155,7 @@ def _kept_type(classes: object, texts: bool) -> Any:
     return object if given.kind == "O" and texts else (None if given.kind == "O" else given)
 
 
-def _exact(number: "np.integer[Any] | np.floating[Any]") -> Label | None:
+def _exact(number: "np.floating[Any]") -> Label | None:
     """Return the Python number that equals a numpy one, by numpy's own methods; a long double may need a fraction."""
     plain: Any = np.generic.item(number)
     if isinstance(plain, np.floating):

@@ -86,7 +86,7 @@ def text(value: object) -> str | None:
     Missing values make whole columns of integers into columns of floats in some tables, so a level must
     not depend on the type in which a number arrives.
     """
-    value = _plain(value)
+    value = plain_cell(value)
     if isinstance(value, str):
         return value.strip(BLANKS)
     if isinstance(value, bool):
@@ -134,7 +134,7 @@ def _cells(values: AnyArray) -> list[object]:
     return cells
 
 
-def _plain(value: object) -> object:
+def plain_cell(value: object) -> object:
     """Return what a cell is of the types that are read, as the plain object of that type; None for all else.
 
     The type decides, and its own methods are called: a class of somebody's own, or one that claims another class, may
@@ -170,7 +170,7 @@ def _pandas_moments() -> tuple[type, ...]:
 
 def _number(value: object, texts: bool) -> float:
     """Read one cell as a number; NaN when it is none."""
-    value = _plain(value)
+    value = plain_cell(value)
     if texts and isinstance(value, str):
         stripped = value.strip(BLANKS)
         return float(stripped) if _NUMBER.fullmatch(stripped) else math.nan
@@ -193,7 +193,7 @@ def _digits(number: int) -> str | None:
 
 
 def _moment(value: object) -> int:
-    value = _plain(value)
+    value = plain_cell(value)
     if isinstance(value, str):
         value = _read_moment(value.strip(BLANKS))
     try:
@@ -243,7 +243,7 @@ def _from_datetimes(values: AnyArray) -> npt.NDArray[np.int64]:
 def _key(value: object) -> int:
     if _is_missing(value):
         return MISSING_KEY
-    value = _plain(value)
+    value = plain_cell(value)
     if isinstance(value, str):
         bare = value.strip(BLANKS).encode("utf-8", "replace")
         return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:8], 16) % KEYS if bare else MISSING_KEY
