@@ -345,3 +345,8 @@ class Records:
         where += ", MADE UP (a twin: no record is real)" if self.is_twin else ""
         whom = "" if self._unit is None else f", unit={self._unit!r}"
         return f"Records(n={self.n}, columns={len(self.columns)}{where}{whom})"
+
+
+def payer(X: Any, ledger: Ledger | None, random_state: object) -> tuple[Ledger | None, Any]:
+    """Return who pays for what is released about a table, and its coins: `Records` may have an account of their own."""
+    return (X.account(ledger), X.coins(random_state)) if isinstance(X, Records) else (ledger, random_state)

@@ -17,7 +17,7 @@ from sklearn.base import is_regressor
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import Unit
 from tacit.data.labels import column, places
-from tacit.data.records import Records
+from tacit.data.records import Records, payer
 from tacit.data.values import numbers, objects
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import refuse_targets, target_of
@@ -71,8 +71,9 @@ def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: o
         return HeldOut(X, cells, len(cells), None, "record", ledger, random_state, None)
     refuse_targets(y)
     target_of(X.schema, "classification" if classes else "regression")
-    held, payer, coins = X.held(), X.account(ledger), X.coins(random_state)
-    return HeldOut(held, held.labels(), X.n, held.weights(), X.whom, payer, coins, X.schema.target_range)
+    held = X.held()
+    paid = payer(X, ledger, random_state)
+    return HeldOut(held, held.labels(), X.n, held.weights(), X.whom, *paid, X.schema.target_range)
 
 
 def tells_classes(model: Any) -> bool:

@@ -12,12 +12,13 @@ from tacit.accounting.events import EpsilonDeltaDpEvent, Event, dp_event
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, whole_number
+from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism, typed_below
-from tacit.model_selection.data import Data, checked_estimator, payer, places
+from tacit.model_selection.data import Data, checked_estimator, places
 from tacit.model_selection.judging import Scoring, checked_scoring, in_words, judged
 from tacit.model_selection.search import told
 from tacit.noise import Source

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
-from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import Unit
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
@@ -132,8 +131,3 @@ def _is_own(kind: type) -> bool:
     """Whether a class is an estimator of tacit's itself: what stands under its name there, and no subclass of it."""
     at_home = kind.__module__.startswith("tacit.") and kind.__module__ in sys.modules
     return at_home and issubclass(kind, Priced) and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
-
-
-def payer(X: Any, ledger: Ledger | None, random_state: object) -> tuple[Ledger | None, object]:
-    """Return who pays for what is released about the data, and its coins."""
-    return (X.account(ledger), X.coins(random_state)) if isinstance(X, Records) else (ledger, random_state)

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
+from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.repetition import Repetition, Run
-from tacit.model_selection.data import Data, checked_estimator, payer, places
+from tacit.model_selection.data import Data, checked_estimator, places
 from tacit.model_selection.judging import Scoring, checked_scoring, in_words, judged
 from tacit.noise import Source
 from tacit.releases import Release, release

@@ -21,7 +21,7 @@ from tacit.data.columns import Column
 from tacit.data.frames import clean_columns
 from tacit.data.labels import checked_classes
 from tacit.data.levels import Levelled
-from tacit.data.records import Records
+from tacit.data.records import Records, payer
 from tacit.data.sources.table import Block
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
@@ -85,14 +85,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         Without a target to learn y is ignored.
         """
         warn_of_terms(self, X)
-        return fitted_together(self, lambda fresh: fresh._course(X, y))
-
-    def _course(self, X: Any, y: Any) -> None:
-        """Fit with the coins that the records ask for: a seed, if they are made up."""
-        given = self.random_state
-        self.random_state = X.coins(given) if isinstance(X, Records) else given
-        self._fit(X, y)
-        self.random_state = given
+        return fitted_together(self, lambda fresh: fresh._fit(X, y))
 
     def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
         """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label.
@@ -151,19 +144,20 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any) -> None:
         """Learn from rows in memory, or from records that are encoded as such."""
-        ledger = self.ledger
+        rows = X
         if isinstance(X, Records):
             X.refuse_persons(type(self).__name__)
-            ledger, found = X.account(ledger), encoded(X, "none")
-            X, self.encoder_ = found.rows, found.encoder
-        self._declare(X)
-        engine = engine_of_arrays(validated(self, X))
-        self._ask(self._source(engine, ledger), engine.names, Labels())
+            found = encoded(X, "none")
+            rows, self.encoder_ = found.rows, found.encoder
+        self._declare(rows)
+        engine = engine_of_arrays(validated(self, rows))
+        self._ask(self._source(engine, X), engine.names, Labels())
 
-    def _source(self, engine: Engine, ledger: Ledger | None) -> StatisticalOracle | Engine:
+    def _source(self, engine: Engine, owned: Any) -> StatisticalOracle | Engine:
         """Return whom to ask about records of one's own: for an infinite epsilon the engine itself."""
+        ledger, coins = payer(owned, self.ledger, self.random_state)
         if self._budget is not None:
-            return StatisticalOracle(engine, ledger=ledger, random_state=self.random_state)
+            return StatisticalOracle(engine, ledger=ledger, random_state=coins)
         refuse_ledger(ledger)
         return engine
 
@@ -226,25 +220,25 @@ class SQClassifier(ExactAccuracy, SQLearner):
 
     def _fit(self, X: Any, y: Any) -> None:
         if not isinstance(X, Records):
-            self._fit_rows(X, y, self._declared_classes(), self.ledger)
+            self._fit_rows(X, y, self._declared_classes(), X)
             return
         refuse_targets(y)
         self._fit_records(X)
 
-    def _fit_rows(self, X: Any, y: Any, declared: ArrayLike | None, ledger: Ledger | None) -> None:
-        """Learn from rows in memory."""
+    def _fit_rows(self, X: Any, y: Any, declared: ArrayLike | None, owned: Any) -> None:
+        """Learn from rows in memory, which `owned` pays for: they themselves, or the records that became them."""
         self._declare(X)
         rows, cells = self._rows(X, y)
         self.classes_, indices, assumed = known_classes(declared, cells, self.most_classes)
         self._check_rate(len(self.classes_))
         engine = engine_of_arrays(rows, indices, labels=(0, 1))
         labels = Labels("y", tuple(range(len(self.classes_))))
-        self._ask(self._source(engine, ledger), self._row_columns(engine.names[:-1]), labels, assumed)
+        self._ask(self._source(engine, owned), self._row_columns(engine.names[:-1]), labels, assumed)
 
     def _fit_records(self, records: Records) -> None:
         """Learn from records column by column; `columns_` keeps how they declare these."""
         target_of(records.schema, "classification")
-        self._from_columns(self._source(engine_for(records), records.account(self.ledger)))
+        self._from_columns(self._source(engine_for(records), records))
 
     def _rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return X as the matrix to ask about, and the cells of y."""

@@ -94,7 +94,7 @@ class SQPerceptron(SQClassifier):
         records.refuse_persons(type(self).__name__)
         found = encoded(records, "classification")
         declared = self.classes if self.classes is not None else found.classes
-        self._fit_rows(found.rows, found.targets, declared, records.account(self.ledger))
+        self._fit_rows(found.rows, found.targets, declared, records)
         self.encoder_ = found.encoder
 
     def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:

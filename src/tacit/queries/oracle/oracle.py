@@ -11,7 +11,7 @@ from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
-from tacit.data.records import Records
+from tacit.data.records import payer
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
 from tacit.mechanisms.deferred import Deferred
 from tacit.numerics.arrays import Floats
@@ -123,8 +123,7 @@ class StatisticalOracle:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
         self._engine = engine_for(records, label=label, labels=labels, bounds=bounds)
-        self._ledger = records.account(ledger) if isinstance(records, Records) else ledger
-        self._random_state: Any = records.coins(random_state) if isinstance(records, Records) else random_state
+        self._ledger, self._random_state = payer(records, ledger, random_state)
         self._asked = 0
         self._answered: dict[str, Mapping[str, Any]] = {}
 
