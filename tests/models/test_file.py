@@ -20,8 +20,8 @@ from tacit.accounting.history import Entry
 from tacit.data.columns import Column
 from tacit.erm import HuberHinge
 from tacit.errors import FileNotWritten, ModelFileError
-from tacit.estimators.saving import RELEASE, Saved, Struct
-from tacit.estimators.saving.declared import _ENTRY
+from tacit.estimators.saving.declared import _ENTRY, RELEASE
+from tacit.estimators.saving.fields import Saved, Struct
 from tacit.kernels import RBF, FunctionKernel
 from tacit.models.kinds import NAMES, class_of
 from tacit.releases import Release

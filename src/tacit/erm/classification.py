@@ -21,7 +21,8 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
-from tacit.estimators.saving import FITTED, LABELS, Number, Numbers, Saved
+from tacit.estimators.saving.declared import FITTED, LABELS
+from tacit.estimators.saving.fields import Number, Numbers, Saved
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 

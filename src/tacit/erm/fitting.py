@@ -30,7 +30,8 @@ from tacit.estimators.encoded import in_lots, scored, stand_alone
 from tacit.estimators.odd_terms import warn_of_noise, warn_of_norm
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
-from tacit.estimators.saving import FITTED, Field, Number, Numbers
+from tacit.estimators.saving.declared import FITTED
+from tacit.estimators.saving.fields import Field, Number, Numbers
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part

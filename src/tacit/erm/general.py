@@ -17,7 +17,8 @@ from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
-from tacit.estimators.saving import LABELS, Optional, Saved, choice
+from tacit.estimators.saving.declared import LABELS
+from tacit.estimators.saving.fields import Optional, Saved, choice
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 

@@ -17,7 +17,7 @@ from tacit.erm.rows.rows import Rows
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import known_range
-from tacit.estimators.saving import Saved
+from tacit.estimators.saving.fields import Saved
 from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats

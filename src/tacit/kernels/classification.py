@@ -14,7 +14,8 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
-from tacit.estimators.saving import LABELS, Number
+from tacit.estimators.saving.declared import LABELS
+from tacit.estimators.saving.fields import Number
 from tacit.estimators.weighing import Weighing, class_factors
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records

@@ -19,7 +19,8 @@ from tacit.estimators.effects import Effects, average_effects
 from tacit.estimators.encoded import learn, rows_of, stand_alone
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
-from tacit.estimators.saving import FITTED, Saved
+from tacit.estimators.saving.declared import FITTED
+from tacit.estimators.saving.fields import Saved
 from tacit.estimators.tables import validated
 from tacit.estimators.weighing import Weighing
 from tacit.kernels.fit.reading import Alpha, loss_and_alpha, public_facts

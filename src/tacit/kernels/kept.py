@@ -7,21 +7,8 @@ calibrated to, and what clips and reads points. All of it is as secret as the re
 from typing import Any, final
 
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import (
-    BUDGET,
-    FITTED,
-    LABELS,
-    TEXT,
-    TRUTH,
-    Either,
-    Field,
-    Number,
-    Numbers,
-    Optional,
-    Saved,
-    Struct,
-    whole,
-)
+from tacit.estimators.saving.declared import BUDGET, FITTED, LABELS
+from tacit.estimators.saving.fields import TEXT, TRUTH, Either, Field, Number, Numbers, Optional, Saved, Struct, whole
 from tacit.kernels.fit.problem import KernelModel, LinearModel
 from tacit.kernels.interactive.pinp import Pinp
 from tacit.kernels.interactive.session import AnswerSession

@@ -9,7 +9,7 @@ from tacit.erm.losses.standard import HuberRegression
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import needed_budget
-from tacit.estimators.saving import Number
+from tacit.estimators.saving.fields import Number
 from tacit.estimators.weighing import Weighing
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import Either, Field, Number, Numbers, Plain, Reading, Struct, Writing, choice, whole
+from tacit.estimators.saving.fields import Either, Field, Number, Numbers, Plain, Struct, choice, whole
+from tacit.estimators.saving.packing import Reading, Writing
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Pair, Product, Sum
 from tacit.kernels.kernel.standard import RBF, Laplacian, Linear, Polynomial

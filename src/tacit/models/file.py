@@ -7,7 +7,8 @@ from typing import Any, cast
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import Field, Plain, ReadingAside, Saved, Writing, WritingAside, read_fields
+from tacit.estimators.saving.fields import Field, Plain, Saved, read_fields
+from tacit.estimators.saving.packing import ReadingAside, Writing, WritingAside
 from tacit.files import write_whole
 from tacit.models.container import pack, unpack
 from tacit.models.kinds import class_of, kind_of

@@ -10,7 +10,8 @@ from typing import cast
 
 from tacit.accounting.ledger import Ledger
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving import ReadingAside, WritingAside, read_fields
+from tacit.estimators.saving.fields import read_fields
+from tacit.estimators.saving.packing import ReadingAside, WritingAside
 from tacit.files import write_whole
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.state_file import FileMemory

@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.parameters import needed_budget
-from tacit.estimators.saving import Field, Plain, ReadingInline, Saved, WritingInline
+from tacit.estimators.saving.fields import Field, Plain, Saved
+from tacit.estimators.saving.packing import ReadingInline, WritingInline
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.kept import SAVED
 from tacit.models.file import parameter_fields, short

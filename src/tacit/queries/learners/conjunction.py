@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.exact_scores import warn_if_judged
-from tacit.estimators.saving import TEXT, Listed, Number, Numbers, Saved
+from tacit.estimators.saving.fields import TEXT, Listed, Number, Numbers, Saved
 from tacit.estimators.tables import validated
 from tacit.queries.learners.learner import Labels, SQClassifier, cleaned_as
 from tacit.queries.learners.saved import CLASSIFIER, known_columns

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tacit.estimators.saving import Saved
+from tacit.estimators.saving.fields import Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.literals import Candidates, FeatureLiteral, allowance
 from tacit.queries.learners.saved import GROWN

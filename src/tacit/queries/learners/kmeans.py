@@ -15,7 +15,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
-from tacit.estimators.saving import Numbers, Optional, Saved, whole
+from tacit.estimators.saving.fields import Numbers, Optional, Saved, whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import Region, features_of, nearest, region_for

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from tacit.checks import positive_number
-from tacit.estimators.saving import Listed, Numbers, Saved
+from tacit.estimators.saving.fields import Listed, Numbers, Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.discrete import (
     ClassCounts,

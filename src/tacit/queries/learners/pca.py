@@ -14,7 +14,7 @@ from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.parameters import known_norm
-from tacit.estimators.saving import Numbers, Saved, whole
+from tacit.estimators.saving.fields import Numbers, Saved, whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.learner import Labels, SQLearner

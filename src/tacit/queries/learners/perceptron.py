@@ -14,7 +14,7 @@ from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import encoded, rows_of, scored, stand_alone
 from tacit.estimators.parameters import INTERCEPT, known_norm
-from tacit.estimators.saving import Numbers, Saved, whole
+from tacit.estimators.saving.fields import Numbers, Saved, whole
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.geometry import affine, features_of

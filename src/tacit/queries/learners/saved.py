@@ -6,13 +6,8 @@ from typing import Any, get_args
 import numpy as np
 
 from tacit.errors import ModelFileError
-from tacit.estimators.saving import (
-    BUDGET,
-    COLUMN,
-    COLUMNS,
-    FITTED,
-    LABELS,
-    SCHEMA,
+from tacit.estimators.saving.declared import BUDGET, COLUMN, COLUMNS, FITTED, LABELS, SCHEMA
+from tacit.estimators.saving.fields import (
     TEXT,
     TRUTH,
     Either,

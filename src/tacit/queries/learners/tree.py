@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
-from tacit.estimators.saving import Saved
+from tacit.estimators.saving.fields import Saved
 from tacit.numerics.arrays import Floats
 from tacit.queries.learners.discrete import (
     ClassCounts,
