@@ -1,0 +1,63 @@
+"""People at a real browser: an analyst who asks until the budget is spent; nothing is loaded, nothing is too wide."""
+
+import pytest
+
+from support.browser import MISSING, browser
+from support.served import served
+from support.service import running
+from tacit.budget import Budget
+
+pytestmark = pytest.mark.skipif(MISSING, reason="no browser is installed here: Debian's chromium, chromium-driver")
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    """A service over a made-up table, at an address."""
+    folder = tmp_path_factory.mktemp("service")
+    with running(folder, budget=Budget(3.0, 1e-5)) as found, served(found.client.app) as url:
+        yield found, url
+
+
+def look(page):
+    """Look at a page: it fits, and the browser has nothing to complain of."""
+    assert not page.is_too_wide
+    assert page.complaints == []
+
+
+def test_an_analyst_asks_trains_and_sends_points_until_the_budget_says_so(clinic):
+    """On a phone in the dark: price before paying, an answer with its error, a model, its scores, points, the end."""
+    found, url = clinic
+    with browser(url, width=390, dark=True) as page:
+        page.open("/")
+        look(page)
+        page.write(token=found.tokens["alice"])
+        page.press("Sign in")
+        page.wait_until("Data sets")
+        page.press("clinic")
+        page.write(question="age > 50 and smoker", epsilon="0.2")
+        page.press("What would it cost?")
+        page.wait_until("It costs epsilon=0.2")
+        page.press("Ask, and pay")
+        page.wait_until("95 times in 100")
+        look(page)
+        page.press("Train")
+        page.press("Train, and pay")
+        page.wait_until("Fetch the model")
+        look(page)
+        page.press("Score it, and pay")
+        page.wait_until("balanced accuracy")
+        look(page)
+        page.open("/datasets/clinic/sessions")
+        page.write(epsilon="0.5")
+        page.press("Open, and pay")
+        page.wait_until("It answers points")
+        page.press("go there")
+        page.press("Answer")
+        page.wait_until("give or take")
+        look(page)
+        page.open("/datasets/clinic")
+        page.write(question="age > 51", epsilon="2.5")
+        page.press("Ask, and pay")
+        page.wait_until("does not fit")
+        page.wait_until("Nothing was charged.")
+        look(page)
