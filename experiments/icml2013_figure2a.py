@@ -41,7 +41,7 @@ def covtype() -> tuple[Floats, Floats]:
     blocks = []
     for name, column in datasets.COVTYPE_SCHEMA.columns.items():
         if isinstance(column, Number):
-            blocks.append(((column.clamp(table[name]) - column.low) / (column.high - column.low))[:, None])
+            blocks.append(((column.clean(table[name])[0] - column.low) / (column.high - column.low))[:, None])
         else:
             blocks.append((table[name][:, None] == np.arange(len(column.classes))).astype(np.float64))
     return np.hstack(blocks), np.where(labels == 2, 1.0, -1.0)

@@ -104,3 +104,20 @@ def test_the_scripts_write_their_files(shared: ModuleType, tmp_path: Path, monke
         assert all(0 <= float(row["accuracy"]) <= 1 for row in table)
         assert shared.LABEL in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
     assert any(math.isinf(float(row["epsilon"])) for row in table)
+
+
+def test_covtype_is_read_as_numbers_over_their_range_and_levels(shared: ModuleType, monkeypatch: Any) -> None:
+    """54 columns between 0 and 1, one level each of the woods and the soils, and +1 for class 2."""
+    import icml2013_figure2a
+
+    schema = shared.datasets.COVTYPE_SCHEMA
+    table = {name: np.array([0.0, 10.0, 1e6]) for name in schema.inputs[:10]}
+    table |= {"wilderness": np.array([0, 1, 3]), "soil": np.array([39, 0, 7])}
+    monkeypatch.setattr(shared.datasets, "_covtype_table", lambda: (table, np.array([2, 1, 7])))
+    rows, labels = icml2013_figure2a.covtype()
+    assert rows.shape == (3, 54)
+    assert rows.min() >= 0
+    assert rows.max() <= 1
+    assert rows[2, :10].tolist() == [1.0] * 10
+    assert rows[:, 10:].sum(axis=1).tolist() == [2.0] * 3
+    assert labels.tolist() == [1.0, -1.0, -1.0]
