@@ -154,6 +154,15 @@ def test_questions_are_answered_for_a_charge(clinic, question, share):
     assert abs(answer["value"] - truth.plain["value"]) < 40 * answer["tolerance"]
 
 
+def test_the_mean_of_a_number_is_over_its_declared_range(clinic):
+    """`age` from 0 to 120 is answered in years, not clamped to 1, and its tolerance is in years too."""
+    asked = "query", "patients.csv", "--schema", "s.toml", "--epsilon", "1000", "--seed", "1", "--json"
+    years, months = (clinic.run(*asked, question).plain for question in ("age", "age * 12"))
+    assert 50 < years["value"] < 60
+    assert months["value"] == pytest.approx(12 * years["value"], rel=0.01)
+    assert months["tolerance"] == pytest.approx(12 * years["tolerance"], rel=0.01)
+
+
 HOSTILE = [
     "__import__('os').system('x')", "age.real", "(lambda: 1)()", "[age for age in age]", "age if age else 1",
     "age ** 100", "age > ward", "nosuch > 1", "age is None", "ward in age", "", "age >", "x" * 20_000, "(" * 5000,

@@ -11,8 +11,7 @@ from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
-from tacit.sums.language.text import function_of
-from tacit.sums.query import StatisticalQuery
+from tacit.sums.query import query_of
 
 EXAMPLE = example(
     "tacit query patients.csv 'age > 60 and smoker' --schema s.toml --epsilon 0.1 --ledger sqlite:///l.db"
@@ -42,7 +41,7 @@ def query(
         if (epsilon is None) == (tolerance is None):
             raise InvalidParameter("give --epsilon, what the answer may cost, or --tolerance, how far it may be off.")
         declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed)
-        asked = StatisticalQuery(function_of(question))
+        asked = query_of(question, declared.columns)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         oracle = StatisticalOracle(records, ledger=paying, random_state=seed)
         how: dict[str, Any] = {"epsilon": epsilon, "tolerance": tolerance, "delta": delta, "confidence": confidence}

@@ -7,13 +7,14 @@ touches a record.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 
 from tacit.checks import finite_number
+from tacit.data.columns import Column
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.sums.language.expression import Expression
@@ -235,6 +236,15 @@ def given_by(query: Query, table: Names) -> tuple[Expression, ...]:
                 f"{type(column).__name__}."
             )
     return columns
+
+
+def query_of(question: str, columns: Mapping[str, Column]) -> StatisticalQuery:
+    """Return the query that a text asks: the share of a condition, or the mean of a number over its declared range."""
+    function = function_of(question)
+    (found,) = given_by(StatisticalQuery(function), Names(columns))
+    if found.kind == "number" and found.low < found.high:
+        return StatisticalQuery(function, found.low, found.high)
+    return StatisticalQuery(function)
 
 
 def _settle(query: Query, **values: Any) -> None:
