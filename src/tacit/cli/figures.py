@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 import tacit
 from tacit.errors import InvalidParameter
@@ -17,6 +17,7 @@ from tacit.files import write_whole
 Figure = Literal[
     "nips2008-figure1", "nips2008-figure2", "icml2013-figure2a", "icml2013-figure2b", "icml2013-interactive"
 ]
+FIGURES = get_args(Figure)
 _QUICK: Mapping[str, Sequence[str]] = {
     "nips2008-figure1": ("--draws", "20"),
     "nips2008-figure2": ("--draws", "20"),

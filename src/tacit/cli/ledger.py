@@ -1,6 +1,7 @@
 """`tacit ledger`: create, show, verify and divide budget accounts."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ app = typer.Typer(help="Budget accounts: create one, look at what was spent, ver
 Address = Annotated[str, typer.Argument(help='"sqlite:///file.db" or "postgresql://user@host/database".')]
 Name = Annotated[str | None, typer.Option(help="The account; may be left out if there is only one.")]
 _ROOM_FOR_EVENTS = 120
+_SPLIT = re.compile(r" at \[[\d, ]+\] of ([0-9a-f]{8})[0-9a-f]{24}")
 _WITNESS = {"name", "count", "head"}
 
 
@@ -108,7 +110,10 @@ def verify(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Verify the whole history of an account; exit code 1 if it was changed or shortened."""
+    """Verify the history of an account.
+
+    Exit code 1 if it was changed or shortened.
+    """
     with answering(as_json, quiet) as out:
         if witness is not None:
             name, head = _witnessed(witness, name, head)
@@ -126,7 +131,10 @@ def witness(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Note how far an account's history goes, to be kept elsewhere: `verify --witness` notices if it was cut since."""
+    """Note how far an account's history goes.
+
+    Keep it elsewhere: `verify --witness` notices if the history was cut since.
+    """
     with answering(as_json, quiet) as out:
         ledger = Ledger.open(address, name=name)
         count, head = len(ledger.entries()), ledger.head
@@ -150,7 +158,10 @@ def partition(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Divide an account among disjoint parts of the records; together they cost what the largest part does."""
+    """Divide an account among disjoint parts of the records.
+
+    Together they cost what the largest part does.
+    """
     with answering(as_json, quiet) as out:
         parts = Ledger.open(address, name=name).partition(title, part, fixed_by=fixed_by)
         plain = {"partition": title, "fixed_by": fixed_by}
@@ -202,4 +213,9 @@ def _row(entry: Entry) -> tuple[str, ...]:
         charged = f"parts: {', '.join(entry.partition.parts)}"
     part = " / ".join(f"{partition}={part}" for partition, part in entry.path)
     time, payer = str(entry.time)[:16].replace("T", " "), entry.payer or ""
-    return str(entry.number), time, part, payer, str(entry.label), charged, event
+    return str(entry.number), time, _short(part), payer, _short(str(entry.label)), charged, event
+
+
+def _short(text: str) -> str:
+    """Cut the name of a split to what tells it from others; --json has it whole."""
+    return _SPLIT.sub(r" \1", text)

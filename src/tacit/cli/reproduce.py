@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Group
@@ -10,8 +10,8 @@ from rich.table import Table
 
 from tacit.budget import Budget
 from tacit.cli.answering import DONE, REFUTED, Answering, AsJson, Quiet, answering, example
-from tacit.cli.figures import Figure, reproduced
-from tacit.errors import FileNotWritten
+from tacit.cli.figures import FIGURES, Figure, reproduced
+from tacit.errors import FileNotWritten, InvalidParameter
 from tacit.files import check_room
 from tacit.kernels.magnitudes import CELLS, Magnitudes
 
@@ -25,8 +25,11 @@ _CLAIMS = {
 
 def reproduce(
     table: Annotated[
-        Literal["noise", Figure],
-        typer.Argument(help="noise: ICML 2013, what answers of a kernel model cost; or a figure of one of the papers."),
+        str,
+        typer.Argument(
+            help="noise: ICML 2013, what answers of a kernel model cost; or a figure of one of the papers: "
+            f"{', '.join(FIGURES)}.",
+        ),
     ],
     output: Annotated[Path, typer.Option(help="The folder for a figure's table and picture.")] = Path("reproduced"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer draws or runs: a look, in a minute or two.")] = False,
@@ -39,7 +42,9 @@ def reproduce(
     environment variable TACIT_DATA points to. They are scripts of the source: run them in a clone.
     """
     with answering(as_json, quiet) as out:
-        holds = _noise(out) if table == "noise" else _figure(table, output, quick, out)
+        if table not in ("noise", *FIGURES):
+            raise InvalidParameter(f"there is no table {table!r}. Known are noise, {', '.join(FIGURES)}.")
+        holds = _noise(out) if table == "noise" else _figure(cast("Figure", table), output, quick, out)
     raise typer.Exit(DONE if all(holds.values()) else REFUTED)
 
 

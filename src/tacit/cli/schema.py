@@ -23,7 +23,10 @@ app = typer.Typer(help="Schemas: what may be known about a table without its rec
 
 @app.command(epilog=example("tacit schema draft patients.csv"))
 def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Begin a schema: names and stored types as TOML, for a person to complete. No value is looked at."""
+    """Begin a schema, for a person to complete.
+
+    Names and stored types are written as TOML. No value is looked at.
+    """
     with answering(as_json, quiet) as out:
         place = source_of(source)
         toml = Schema.draft(place)
@@ -37,7 +40,8 @@ def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None
             out.warn(
                 "There is one column: are they separated by something else than commas? Save the file with commas."
             )
-        out.note(f"{len(columns)} columns. Declare their bounds and levels from the codebook, never from the records.")
+        count = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+        out.note(f"{count}. Declare their bounds and levels from the codebook, never from the records.")
 
 
 @app.command(
@@ -59,7 +63,10 @@ def check(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a schema, and that a table can be read by it. Values are looked at only for an --epsilon."""
+    """Check a schema, and that a table can be read by it.
+
+    Values are looked at only for an --epsilon.
+    """
     with answering(as_json, quiet) as out:
         declared = Schema.load(schema)
         if data is None and (unit, epsilon, ledger, seed) != (None,) * 4:

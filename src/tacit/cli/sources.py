@@ -20,8 +20,10 @@ LedgerAddress = Annotated[
     str | None, typer.Option("--ledger", help="The account to charge: sqlite:///file.db or postgresql://host/database.")
 ]
 AccountName = Annotated[str | None, typer.Option("--account", help="Which account, if there are several.")]
-UnitColumn = Annotated[str | None, typer.Option("--unit", help="Protect persons: the Key column of their ids.")]
-KeyColumn = Annotated[str | None, typer.Option("--key", help="The Key column that fixes the part of a record.")]
+UnitColumn = Annotated[str | None, typer.Option("--unit", help="Protect persons: the key column of their ids.")]
+KeyColumn = Annotated[
+    str | None, typer.Option("--key", help="The key column that fixes the part of a record; a --unit does, too.")
+]
 Part = Annotated[
     Literal["all", "train", "test"], typer.Option(help="Which part: all, or one of a split in 80 and 20 %.")
 ]
@@ -41,11 +43,11 @@ def source_of(text: str) -> Any:
 
 
 def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part: str = "all") -> Records:
-    """Open records, and take a part of them; parts are fixed by the key if there is one, else by place."""
+    """Open records, and take a part of them; parts are fixed by the key or the unit if there is one, else by place."""
     records = Records(source_of(text), schema, unit=unit, key=key)
     if part == "all":
         return records
-    train, test = records.split(by="key" if key is not None else "index")
+    train, test = records.split(by="index" if key is None and unit is None else "key")
     return train if part == "train" else test
 
 

@@ -64,7 +64,8 @@ class Schema:
             return cls.from_toml(Path(path).read_text("utf-8"))
         except (OSError, UnicodeDecodeError):
             raise InvalidParameter(
-                f"there is no schema that can be read at {str(path)!r}. Schema.draft(source) begins one."
+                f"there is no schema that can be read at {str(path)!r}. Schema.draft(source), or `tacit schema draft`, "
+                "begins one."
             ) from None
 
     @classmethod

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
@@ -71,13 +71,18 @@ def declared_column(name: str, entry: object) -> Column:
     needed = [field for field, required in fields.items() if required]
     if not set(needed) <= given.keys() <= fields.keys():
         raise InvalidParameter(
-            f"column {name!r}: a {entry['kind']} needs the keys {needed!r} and may have {list(fields)!r}, "
-            f"got {sorted(given)!r}."
+            f"column {name!r}: kind {entry['kind']!r} needs {_listed(needed)} and may have {_listed(fields)}; its "
+            f"section has {_listed(sorted(given))}."
+            + (' The line target = "..." stands above the first [columns...].' if "target" in given else "")
         )
     try:
         return kind(**given)
     except InvalidParameter as error:
         raise InvalidParameter(f"column {name!r}: {error}") from None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names)) or "nothing"
 
 
 def entry_of(column: Column) -> dict[str, object]:

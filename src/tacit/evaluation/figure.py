@@ -10,6 +10,7 @@ from tacit.notebook import card
 from tacit.releases import Release
 
 Range = tuple[float, float]
+_WHOLE = 1000.0
 
 
 @final
@@ -34,7 +35,7 @@ class Figure:
         return format(self.value, form) if form else str(self)
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} (noise {in_words(self.noise)}, with sampling {in_words(self.interval)})"
+        return f"{number(self.value)} (noise {in_words(self.noise)}, with sampling {in_words(self.interval)})"
 
 
 class Report(ABC):
@@ -63,13 +64,15 @@ class Report(ABC):
             f"{'':22}{'':>10}{'noise':>22}{'noise and sampling':>24}",
         ]
         for name, figure in self.figures().items():
-            lines.append(f"{name:22}{figure.value:10.4f}{in_words(figure.noise):>22}{in_words(figure.interval):>24}")
+            lines.append(
+                f"{name:22}{number(figure.value):>10}{in_words(figure.noise):>22}{in_words(figure.interval):>24}"
+            )
         return "\n".join([*lines, f"Ranges hold with {self.confidence:.0%} confidence each."])
 
     def _repr_html_(self) -> str:
         columns = ("", "value", "noise", "noise and sampling")
         rows = [
-            (name, f"{each.value:.4f}", in_words(each.noise), in_words(each.interval))
+            (name, number(each.value), in_words(each.noise), in_words(each.interval))
             for name, each in self.figures().items()
         ]
         return card(self._title, {"guarantee": self.release.guarantee}, columns, rows)
@@ -83,4 +86,9 @@ def require_probabilities(what: str, has_probabilities: bool) -> None:
 
 def in_words(bounds: Range) -> str:
     """Say where a range begins and ends."""
-    return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
+    return f"{number(bounds[0])} to {number(bounds[1])}"
+
+
+def number(value: float) -> str:
+    """Write a figure: shares with four places, prices in whole units."""
+    return f"{value:.4f}" if abs(value) < _WHOLE else f"{value:,.0f}"

@@ -6,7 +6,7 @@ from typing import Any
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import PUBLIC, Unit
 from tacit.budget import Budget
-from tacit.data.columns import Column, Moment, Number, Uncoded
+from tacit.data.columns import Column, Key, Moment, Number, Uncoded
 from tacit.data.levels import Flag, Levelled
 from tacit.data.schema import Schema
 from tacit.version import VERSION
@@ -39,6 +39,8 @@ def column_in_words(column: Column) -> str:
         names = ", ".join(column.classes[:_MOST_LEVELS])
         more = f" and {len(column.classes) - _MOST_LEVELS} more" if len(column.classes) > _MOST_LEVELS else ""
         return f"one of {names}{more}"
+    if isinstance(column, Key):
+        return "an id, never used to predict"
     assert isinstance(column, Uncoded)
     return "not used"
 

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from tacit.evaluation import ClassesReport, RegressionReport, Report, TwoClassReport
-from tacit.evaluation.figure import in_words
+from tacit.evaluation.figure import in_words, number
 from tacit.reports.drawing import square_picture
 from tacit.reports.page import Scored
 
@@ -16,7 +16,7 @@ def scored(report: Report) -> list[Scored]:
     for name, figure in report.figures().items():
         ranges = f"noise {in_words(figure.noise)}; with sampling {in_words(figure.interval)}"
         interval = f"{ranges} ({figure.confidence:.0%} each)"
-        found.append(Scored(name.replace("_", " "), f"{figure.value:.4f}", interval))
+        found.append(Scored(name.replace("_", " "), number(figure.value), interval))
     return found
 
 
