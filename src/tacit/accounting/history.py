@@ -39,7 +39,7 @@ class Partition:
 @final
 @dataclass(frozen=True)
 class Entry:
-    """One line of the history: a spend, or the declaration of a partition (which costs nothing).
+    """One line of the history: a spend, or what costs nothing: the declaration of a partition, or a note.
 
     The amount is in the account's own units: (epsilon, delta) for "basic", (divergence, delta) for "renyi". Who paid,
     up to which share of the budget, and which charge of which ticket this is, is None where nobody said so.

@@ -305,6 +305,16 @@ class Ledger:
         self._chain.remember(longer)
         return entry
 
+    def note(self, text: str) -> Entry:
+        """Write a line that costs nothing into the history: what was done about the account, for whoever reads it."""
+        check_text("text", text)
+        with self._chain.writing() as (connection, history):
+            said = self.standing.written(None)
+            longer, entry = self._chain.append(connection, history, written(text, self.path, Budget(0), said=said))
+        self._chain.remember(longer)
+        self.standing.tell(self.name, entry)
+        return entry
+
     def partition(self, name: str, parts: Sequence[str], *, fixed_by: Literal["index", "key"]) -> "dict[str, Ledger]":
         """Return one handle for each disjoint part of the records; together they cost the largest part.
 

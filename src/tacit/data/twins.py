@@ -29,6 +29,11 @@ def made_up(
     made-up rule of the other columns, so that there is something to learn: `signal` says how closely, 0 not at all.
     They are not marked as made up: `Schema.twin` does that.
     """
+    return Records(made_up_table(schema, n, seed, signal), schema, key=key, unit=unit)
+
+
+def made_up_table(schema: Schema, n: int, seed: int, signal: float = 3.0) -> dict[str, AnyArray]:
+    """Return the cells of such records by column, as a file of them would hold them."""
     count = whole_number("n", n)
     if not is_whole(seed) or not 0 <= seed < 2**31:
         raise InvalidParameter(f"seed must be a whole number from 0 to 2^31 - 1, got {seed!r}.")
@@ -38,7 +43,7 @@ def made_up(
     cells, last = _drawn(schema, count, int(seed))
     if schema.target is not None and schema.features and strength:
         cells[schema.target] = _answer(schema, cells, last, int(seed), strength)
-    return Records(cells, schema, key=key, unit=unit)
+    return cells
 
 
 def made_up_cells(schema: Schema, n: int, seed: int) -> dict[str, AnyArray]:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from tacit.errors import TacitError
 from tacit.service.guard import Guard
 from tacit.service.refusals import Refusal, body_of, shape, status_of
-from tacit.service.routes import datasets, health, jobs, models, pages, people, questions, sessions
+from tacit.service.routes import accounts, datasets, health, jobs, models, pages, people, questions, sessions
 from tacit.service.service import Service
 from tacit.service.settings import Settings
 from tacit.version import VERSION
@@ -41,7 +41,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.service = service
     app.add_middleware(Guard, settings=settings, metrics=service.metrics)
-    for routes in (health, people, datasets, questions, jobs, models, sessions, pages):
+    for routes in (health, people, datasets, accounts, questions, jobs, models, sessions, pages):
         app.include_router(routes.router)
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)

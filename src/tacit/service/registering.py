@@ -1,6 +1,7 @@
 """Registering a table: the custodian's act, and the only moment at which its defects are seen.
 
-The table is read and cleaned once, kept, given an account of its own, and from then on only answered about.
+The table is read and cleaned once, kept, given an account of its own, and from then on only answered about. Tables of
+a database stay where they are, behind the cleaning step.
 """
 
 import json
@@ -12,7 +13,9 @@ from typing import Any, Literal, final
 import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.terms import check_text
 from tacit.accounting.unit import PUBLIC
+from tacit.accounting.witness import witness_at
 from tacit.budget import Budget
 from tacit.checks import exact_number
 from tacit.data.records import Records
@@ -21,12 +24,16 @@ from tacit.data.sources.kept import keep
 from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
+from tacit.service.blocks import Block
 from tacit.service.clock import now
 from tacit.service.datasets import NAME, PARTS, opened, split
+from tacit.service.fingerprints import known, marks_of
 from tacit.service.settings import Settings
+from tacit.service.sources import Place
 from tacit.service.state import DATASET, State
 
 Accountant = Literal["basic", "renyi", "gaussian"]
+_COLUMNS = "the names of the columns and all that is declared about them"
 
 
 @final
@@ -43,32 +50,84 @@ class Declared:
     accountant: Accountant = "basic"
     shares: Mapping[str, float] = field(default_factory=dict)
     public: Sequence[str] = ()
+    block: Block | None = None
+    shares_ledger_with: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise InvalidParameter(
                 "a data set's name has up to 63 small letters, digits, _ and -, and begins with a letter or a digit."
             )
-        if not self.signed_by.strip():
-            raise InvalidParameter("somebody must sign for what is declared public: signed_by = a name.")
+        check_text("signed_by", self.signed_by)
+        for text in self.public:
+            check_text("what is public", text)
+        for name, share in self.shares.items():
+            check_text("the name of who has a share", name)
+            _share(name, share)
 
 
-def register(declared: Declared, source: Any, state: State, settings: Settings) -> None:
+def register(declared: Declared, source: Any, state: State, settings: Settings, *, by: str = "the service") -> None:
     """Read, clean and keep a table, open its account, and write down what is public of it."""
-    records = Records(source, declared.schema, unit=declared.unit, key=declared.key)
-    folder = private_folder(settings.tables) / f"{declared.name}-{unique_name()}"
-    kept = {"folder": keep(records, folder).folder.name}
-    document = _document(declared, records)
-    _open_account(declared, document, opened(kept, document, declared.schema, settings.tables), settings)
-    row = {"name": declared.name, "document": json.dumps(document), "kept": json.dumps(kept), "marks": "[]"}
+    place = source if isinstance(source, Place) else None
+    found = source if place is None else place.opened
+    others = _others(state)
+    if declared.name in others:
+        raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
+    if declared.block is not None:
+        declared.block.check_apart(each["block_of"] for each, _ in others.values() if each["block_of"] is not None)
+        declared.block.check_records(found)
+    records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
+    marks = marks_of(records, place.file if place is not None and place.file and place.file.is_file() else None)
+    account = _account(declared, others, marks)
+    kept = _kept(declared, records, place, settings)
+    document = {**_document(declared, records), "account": account}
+    ledger = _open_account(declared, document, opened(kept, document, declared.schema, settings.tables), settings)
+    ledger.note(f"data set {declared.name!r} registered by {by!r}, signed by {declared.signed_by!r}"[:1000])
+    row = {"document": document, "kept": kept, "marks": marks}
+    values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
     with state.writing() as connection:
         if connection.execute(sa.select(DATASET.c.name).where(DATASET.c.name == declared.name)).first():
             raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
-        connection.execute(sa.insert(DATASET).values(**row, created=now()))
+        connection.execute(sa.insert(DATASET).values(**values))
+    if place is not None:
+        place.take_away()
+
+
+def _others(state: State) -> dict[str, tuple[dict[str, Any], list[str]]]:
+    with state.reading() as connection:
+        rows = connection.execute(sa.select(DATASET.c.name, DATASET.c.document, DATASET.c.marks)).all()
+    return {row.name: (json.loads(row.document), json.loads(row.marks)) for row in rows}
+
+
+def _account(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]], marks: list[str]) -> str:
+    """Return the name of the account that pays; the same records have one account, whatever they are called."""
+    wanted = declared.shares_ledger_with
+    if wanted is not None and wanted not in others:
+        raise InvalidParameter("shares_ledger_with must name a data set that is registered.")
+    account = declared.name if wanted is None else str(others[wanted][0]["account"])
+    same = known(marks, {name: theirs for name, (_, theirs) in others.items()})
+    apart = [name for name in same if others[name][0]["account"] != account]
+    if apart:
+        raise InvalidParameter(
+            f"these records, or columns of them, are registered as {apart[0]!r}: a second budget for them would break "
+            f"the promise of the first. Register them with shares_ledger_with={apart[0]!r}, or not at all."
+        )
+    return account
+
+
+def _kept(declared: Declared, records: Records, place: Place | None, settings: Settings) -> dict[str, str]:
+    """Keep the cleaned cells of a file; a table of a database stays where it is."""
+    if place is not None and place.file is None:
+        return {"address": place.address, "table": place.table}
+    folder = private_folder(settings.tables) / f"{declared.name}-{unique_name()}"
+    return {"folder": keep(records, folder).folder.name}
 
 
 def _document(declared: Declared, records: Records) -> dict[str, Any]:
-    public = [PUBLIC[records.whom], "the names of the columns and all that is declared about them", *declared.public]
+    block = declared.block
+    public = [PUBLIC[records.whom], _COLUMNS, *declared.public]
+    if block is not None:
+        public.append(f"which block of the series {block.series!r} a record is in, fixed for good by {block.column!r}")
     return {
         "name": declared.name,
         "identity": f"{declared.name} {unique_name()}",
@@ -76,29 +135,25 @@ def _document(declared: Declared, records: Records) -> dict[str, Any]:
         "unit": declared.unit,
         "key": declared.key,
         "schema": declared.schema.to_toml(),
-        "account": declared.name,
         "shares": {name: str(_share(name, share)) for name, share in declared.shares.items()},
         "public": public,
         "signed_by": declared.signed_by,
         "parts": list(PARTS) if records.key is not None or records.table.ordered else ["all"],
-        "block_of": None,
+        "block_of": None if block is None else vars(block),
     }
 
 
-def _open_account(declared: Declared, document: Mapping[str, Any], records: Records, settings: Settings) -> None:
+def _open_account(declared: Declared, document: Mapping[str, Any], records: Records, settings: Settings) -> Ledger:
     """Open the account, and declare its parts before anybody asks about one."""
     if "://" not in settings.ledgers:
         private_folder(settings.ledgers)
     name = document["account"]
     ledger = Ledger.open_or_create(
-        settings.account(name),
-        name=name,
-        budget=declared.budget,
-        accountant=declared.accountant,
-        unit=records.whom,
-    )
+        settings.account(name), name=name, budget=declared.budget, accountant=declared.accountant, unit=records.whom
+    ).acting(witness=witness_at(settings.witness))
     if len(document["parts"]) > 1:
         split(records)[0].account(ledger)
+    return ledger
 
 
 def _share(name: str, share: object) -> Fraction:

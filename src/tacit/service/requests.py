@@ -85,6 +85,13 @@ def answered(state: State, asked: Asked, compute: Callable[[Ledger], Answer]) ->
     raise refusal
 
 
+def asked_before(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return what is told of a request later: by whom, what for, how far it came and what it cost."""
+    answer = {} if row["answer"] is None else json.loads(row["answer"])
+    names = ("owner", "key", "route", "dataset", "state", "created")
+    return {**{name: row[name] for name in names}, **{name: answer.get(name) for name in ("cost", "entry", "job")}}
+
+
 def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
     """Write a request down unless it is there; return its ticket, and its answer if it has one."""
     with state.writing() as connection:

@@ -1,6 +1,8 @@
 """A service: its settings, what it remembers, its tokens and its data sets."""
 
-from typing import final
+from typing import Any, final
+
+import sqlalchemy as sa
 
 from tacit.files import private_folder
 from tacit.service.datasets import Datasets
@@ -9,11 +11,12 @@ from tacit.service.jobs.runner import Runner
 from tacit.service.jobs.table import Jobs
 from tacit.service.limits import Meter
 from tacit.service.metrics import Metrics
+from tacit.service.requests import asked_before
 from tacit.service.sessions.sessions import Sessions
 from tacit.service.sessions.table import SessionTable
 from tacit.service.settings import Settings
-from tacit.service.state import State
-from tacit.service.tokens import Tokens
+from tacit.service.state import REQUEST, State
+from tacit.service.tokens import Caller, Tokens
 
 
 @final
@@ -33,6 +36,18 @@ class Service:
         self.runner = Runner(self.jobs, Doing(self), settings.job_threads, settings.lease)
         self.meter = Meter(settings.limits)
         self.metrics = Metrics()
+
+    def requests(self, caller: Caller, dataset: str | None, limit: int) -> list[dict[str, Any]]:
+        """Return what was asked, the last first: a caller's own requests, and everybody's for who oversees accounts."""
+        query = sa.select(REQUEST).order_by(REQUEST.c.created.desc()).limit(limit)
+        if caller.scope == "analyst":
+            query = query.where(REQUEST.c.owner == caller.name)
+        if caller.datasets is not None:
+            query = query.where(REQUEST.c.dataset.in_(caller.datasets))
+        if dataset is not None:
+            query = query.where(REQUEST.c.dataset == dataset)
+        with self.state.reading() as connection:
+            return [asked_before(row) for row in connection.execute(query).mappings()]
 
     def close(self) -> None:
         """Let go of what is held."""

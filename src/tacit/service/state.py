@@ -1,7 +1,8 @@
 """What a service remembers besides its accounts: data sets, tokens, requests and what was answered.
 
 SQLite for one machine, PostgreSQL for several. One transaction writes at a time in SQLite; in PostgreSQL rows are
-locked. Losing the state costs answers and tokens, never privacy: who spent what is in the ledgers alone.
+locked. Who spent what is in the ledgers alone: losing the state costs answers, tokens, and the fingerprints that keep a
+table from being registered twice.
 """
 
 import os
@@ -57,16 +58,6 @@ REQUEST = sa.Table(
     sa.Column("created", sa.Text, nullable=False),
     sa.Index("tacit_service_request_created", "created"),
 )
-EVENT = sa.Table(
-    "tacit_service_event",
-    TABLES,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("time", sa.Text, nullable=False),
-    sa.Column("actor", sa.Text, nullable=False),
-    sa.Column("what", sa.Text, nullable=False),
-    sa.Column("about", sa.Text, nullable=False),
-)
-
 _CONNECTIONS = 10
 
 

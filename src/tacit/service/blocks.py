@@ -1,0 +1,67 @@
+"""Blocks of growing data: records whose moment lies in a declared range, each block with an account of its own.
+
+Blocks of one series do not overlap, so that a record is in one of them at most: what is spent on them composes in
+parallel. That holds if a record's moment belongs to it for good, as when it was written down: the custodian signs for
+it, as for a key.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+
+from tacit.data.columns import Moment
+from tacit.data.records import Records
+from tacit.data.schema import Schema
+from tacit.errors import InvalidParameter
+
+_INSTANT = datetime.timedelta(microseconds=1)
+
+
+@final
+@dataclass(frozen=True)
+class Block:
+    """The records of a series whose moment lies from `low` on and before `high`."""
+
+    series: str
+    column: str
+    low: str
+    high: str
+
+    @classmethod
+    def declared(cls, plain: Mapping[str, Any], schema: Schema) -> Self:
+        """Read what was declared; the column must be a Moment with just the block's ends."""
+        column = plain["column"]
+        if not isinstance(schema.columns.get(column), Moment):
+            raise InvalidParameter(f"a block is cut by a column that the schema declares as a Moment, got {column!r}.")
+        # As a Moment the ends are checked, and written in one way.
+        ends = Moment(plain["low"], plain["high"])
+        return cls(plain["series"], column, str(ends.low), str(ends.high))
+
+    @property
+    def within(self) -> Moment:
+        """The moments of the block, its end left out."""
+        last = datetime.datetime.fromisoformat(self.high) - _INSTANT
+        return Moment(self.low, last.isoformat())
+
+    def check_apart(self, others: Iterable[Mapping[str, Any]]) -> None:
+        """Refuse a range that another block of the series has a moment of."""
+        low, high = Moment(self.low, self.high).ends
+        for other in others:
+            start, end = Moment(other["low"], other["high"]).ends
+            if other["series"] == self.series and (other["column"] != self.column or (low < end and start < high)):
+                raise InvalidParameter(
+                    f"the series {self.series!r} has a block from {other['low']} to {other['high']} by "
+                    f"{other['column']!r}: blocks are of one column, and must not overlap."
+                )
+
+    def check_records(self, source: Any) -> None:
+        """Refuse a table with a record that is not in the block; which, and how many, is not told."""
+        records = Records(source, Schema({self.column: self.within}))
+        if np.any(records.table.mismatches(None, None)):
+            raise InvalidParameter(
+                f"some records have no {self.column!r} from {self.low} on and before {self.high}. "
+                "Register just the records of the block."
+            )

@@ -1,0 +1,98 @@
+"""Where a table to be registered is: a file that was sent, a file in the inbox, or a table of a database."""
+
+import os
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Self, final
+
+from tacit.errors import InvalidParameter
+from tacit.files import private_folder
+from tacit.noise import unique_name
+from tacit.service.refusals import Refusal, missing
+from tacit.service.settings import Settings
+
+FORMATS = ("csv", "parquet")
+_UPLOAD = re.compile(r"[0-9a-f]{32}\.(csv|parquet)")
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """A file, perhaps one that is ours to take away, or a database's address and the name of a table."""
+
+    file: Path | None = None
+    ours: bool = False
+    address: str = ""
+    table: str = ""
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any], settings: Settings) -> Self:
+        """Find what a custodian named; of files there are those of the inbox and those that were sent."""
+        keys = frozenset(plain)
+        if keys == {"upload"}:
+            return cls(_sent(plain["upload"], settings), ours=True)
+        if keys == {"file"}:
+            return cls(_in_inbox(plain["file"], settings))
+        if keys == {"address", "table"}:
+            address = settings.sources.get(plain["address"], plain["address"])
+            if not address.startswith(("postgresql://", "postgresql+psycopg://")):
+                raise InvalidParameter(
+                    "a table that stays where it is has the name of one of the service's [sources] for its address, "
+                    "or a postgresql:// address of its own."
+                )
+            return cls(address=address, table=plain["table"])
+        raise InvalidParameter("a source is {upload}, {file} within the inbox, or {address, table}.")
+
+    @property
+    def opened(self) -> Any:
+        """What `Records` take."""
+        return (self.address, self.table) if self.file is None else self.file
+
+    def take_away(self) -> None:
+        """Remove a file that was sent, once it was read."""
+        if self.ours and self.file is not None:
+            self.file.unlink(missing_ok=True)
+
+
+async def take_in(pieces: AsyncIterator[bytes], form: str, settings: Settings) -> str:
+    """Write a file that is sent; return the name it goes by from then on."""
+    name = f"{unique_name()}.{form}"
+    path = private_folder(settings.uploads) / name
+    size = 0
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            async for piece in pieces:
+                size += len(piece)
+                if size > settings.limits.upload:
+                    raise Refusal(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "TooLarge", f"at most {settings.limits.upload} bytes."
+                    )
+                file.write(piece)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return name
+
+
+def _sent(name: str, settings: Settings) -> Path:
+    path = settings.uploads / name
+    if not _UPLOAD.fullmatch(name) or not path.is_file():
+        raise missing("file that was sent")
+    return path
+
+
+def _in_inbox(name: str, settings: Settings) -> Path:
+    if settings.inbox is None:
+        raise InvalidParameter("this service has no inbox: send the file, or name an inbox in the settings.")
+    inbox = settings.inbox.resolve()
+    try:
+        path = (inbox / name).resolve()
+        inside = path.is_relative_to(inbox) and path != inbox and path.exists()
+    except (OSError, ValueError):
+        inside = False
+    if not inside:
+        raise missing("file in the inbox")
+    return path

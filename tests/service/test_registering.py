@@ -1,0 +1,269 @@
+"""Registering is the custodian's act: what was read once is only answered about, and has one budget for good."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.service import SCHEMA, Running, made_up_table, running, truth
+from tacit import Records, Schema
+from tacit.budget import Budget
+from tacit.data import Flag, Key, Moment, Number
+from tacit.data.sources.kept import Kept, keep
+from tacit.errors import InvalidParameter
+
+ROUTE = "/v1/datasets"
+
+
+def _csv(table: dict[str, Any], rows: Any = slice(None)) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(table)
+    writer.writerows(zip(*(np.asarray(column)[rows].tolist() for column in table.values()), strict=True))
+    return text.getvalue().encode()
+
+
+def _body(name: str, source: Any, **changes: Any) -> dict[str, Any]:
+    body = {"name": name, "source": source, "schema": SCHEMA.to_toml(), "budget": {"epsilon": 1}, "signed_by": "Carol"}
+    return {**body, "key": "id", **changes}
+
+
+def _sent(served: Running, content: bytes) -> dict[str, str]:
+    return served.client.post("/v1/uploads", content=content, headers=served.headers("carol")).json()
+
+
+def test_a_file_that_was_sent_is_registered_and_asked_about(served: Running) -> None:
+    """Cleaned once, kept without the file, answered about by the same numbers as the file itself."""
+    table = made_up_table(seed=9)
+    body = _body("ward", _sent(served, _csv(table)), public=["the hospital's name"], shares={"alice": 0.5})
+    made = served.post(ROUTE, body, "carol")
+    assert made.status_code == 201, made.text
+    assert "the hospital's name" in made.json()["public"]
+    assert made.json()["n"] == len(table["id"])
+    assert list(served.settings.uploads.iterdir()) == []
+    records = served.service.datasets.get("ward").part("all")
+    original = Records(table, SCHEMA, key="id")
+    # An id is a number to numpy and a text in a CSV file.
+    for name in set(SCHEMA.columns) - {"id"}:
+        assert np.array_equal(records.table.cleaned[name], original.table.cleaned[name]), name
+    asked = served.post(f"{ROUTE}/ward/queries", {"queries": [{"mean": "age > 60"}], "epsilon": 0.5})
+    assert asked.status_code == 200
+    assert served.post(f"{ROUTE}/ward/queries", {"queries": [{"mean": "smoker"}], "epsilon": 0.5}).status_code == 402
+    notes = [entry.label for entry in served.service.datasets.get("ward").account.entries() if entry.event is None]
+    assert "data set 'ward' registered by 'carol', signed by 'Carol'" in notes
+
+
+def test_a_file_of_the_inbox_is_registered_and_no_other(tmp_path: Path) -> None:
+    """Names of files are within the inbox: no way up, no link out, no absolute path."""
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "ward.csv").write_bytes(_csv(made_up_table(seed=9)))
+    (tmp_path / "secret.csv").write_bytes(_csv(made_up_table(seed=8)))
+    (inbox / "link.csv").symlink_to(tmp_path / "secret.csv")
+    folder = tmp_path / "service"
+    folder.mkdir()
+    with running(folder, inbox=inbox) as served:
+        tricks = ["../secret.csv", str(tmp_path / "secret.csv"), "link.csv", "", ".", "none.csv", "a\0b", "x" * 5000]
+        for trick in tricks:
+            refused = served.post(ROUTE, _body("ward", {"file": trick}), "carol")
+            assert refused.status_code == 404, trick
+        assert served.post(ROUTE, _body("ward", {"file": "ward.csv"}), "carol").status_code == 201
+        assert (inbox / "ward.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "changed", ["the same file", "another name", "fewer columns", "another order", "other bounds elsewhere", "renamed"]
+)
+def test_the_same_records_get_no_second_budget(served: Running, changed: str) -> None:
+    """Under another name, in another order, in fewer columns: refused, unless one account pays for both."""
+    table: dict[str, Any] = dict(made_up_table())
+    columns = dict(SCHEMA.columns)
+    order = np.random.default_rng(1).permutation(len(table["id"]))
+    if changed == "fewer columns":
+        table, columns = {name: table[name] for name in ("id", "age")}, {"id": Key(), "age": Number(0, 100)}
+    elif changed == "another order":
+        table = {name: column[order] for name, column in table.items()}
+    elif changed == "other bounds elsewhere":
+        columns["age"] = Number(0, 50)
+    elif changed == "renamed":
+        table["patient"], columns["patient"] = table.pop("id"), columns.pop("id")
+    schema = Schema(columns)
+    key = "patient" if changed == "renamed" else "id"
+    changes = {"schema": schema.to_toml(), "key": key, "budget": {"epsilon": 4, "delta": 1e-5}}
+    refused = served.post(ROUTE, _body("again", _sent(served, _csv(table)), **changes), "carol")
+    assert refused.status_code == 400
+    assert "shares_ledger_with='clinic'" in refused.json()["error"]["message"]
+    shared = _body("again", _sent(served, _csv(table)), **changes, shares_ledger_with="clinic")
+    assert served.post(ROUTE, shared, "carol").status_code == 201
+    served.post(f"{ROUTE}/again/queries", {"queries": [{"mean": "age > 40"}], "epsilon": 1.5})
+    assert served.service.datasets.get("clinic").account.spent == Budget(1.5)
+
+
+def test_other_records_are_no_copy(served: Running) -> None:
+    """The twin: another table of the same form, and a table of flags that happen to count alike, are registered."""
+    assert served.post(ROUTE, _body("other", _sent(served, _csv(made_up_table(seed=9)))), "carol").status_code == 201
+    for name in ("heads", "tails"):
+        table = {"flag": np.array([True, False] * 50)}
+        if name == "tails":
+            table["more"] = np.arange(100)
+        columns = {"flag": Flag(), **({"more": Key()} if name == "tails" else {})}
+        body = _body(name, _sent(served, _csv(table)), schema=Schema(columns).to_toml(), key=None)
+        assert served.post(ROUTE, body, "carol").status_code == 201, name
+
+
+def test_a_name_is_registered_once(served: Running) -> None:
+    """No budget is refreshed by registering again, whatever the records."""
+    body = _body("clinic", _sent(served, _csv(made_up_table(seed=9))))
+    refused = served.post(ROUTE, body, "carol")
+    assert (refused.status_code, "already" in refused.json()["error"]["message"]) == (400, True)
+
+
+def _block(low: str, high: str, **changes: Any) -> dict[str, Any]:
+    return {"block_of": {"series": "visits", "column": "admitted", "low": low, "high": high, **changes}}
+
+
+def test_blocks_of_time_have_accounts_of_their_own(served: Running) -> None:
+    """Each half year pays for itself; a record outside of its block, or blocks that overlap, are refused."""
+    table = made_up_table(seed=9)
+    middle = np.datetime64("2020-07-01")
+    first = table["admitted"] < middle
+    halves = {"h1": ("2020-01-01", "2020-07-01", first), "h2": ("2020-07-01", "2021-01-01", ~first)}
+    table = {name: column[table["admitted"] < np.datetime64("2021-01-01")] for name, column in table.items()}
+    first = table["admitted"] < middle
+    halves = {"h1": ("2020-01-01", "2020-07-01", first), "h2": ("2020-07-01", "2021-01-01", ~first)}
+    for name, (low, high, rows) in halves.items():
+        wrong = served.post(ROUTE, _body(name, _sent(served, _csv(table)), **_block(low, high)), "carol")
+        assert (wrong.status_code, "some records have no" in wrong.text) == (400, True)
+        made = served.post(ROUTE, _body(name, _sent(served, _csv(table, rows)), **_block(low, high)), "carol")
+        assert made.status_code == 201, made.text
+        assert made.json()["block_of"]["low"] == low
+    for low, high in (("2020-03-01", "2020-04-01"), ("2019-01-01", "2022-01-01")):
+        overlapping = served.post(ROUTE, _body("h3", _sent(served, _csv(table)), **_block(low, high)), "carol")
+        assert "must not overlap" in overlapping.text
+    for name in halves:
+        question = {"queries": [{"mean": "age > 60"}], "epsilon": 1}
+        assert served.post(f"{ROUTE}/{name}/queries", question).status_code == 200
+
+
+BAD: list[dict[str, Any]] = [
+    {"name": "../up"},
+    {"name": "A"},
+    {"name": "<b>"},
+    {"name": ""},
+    {"schema": "nonsense ["},
+    {"schema": ""},
+    {"budget": {"epsilon": 0}},
+    {"budget": {"epsilon": -1}},
+    {"budget": {"epsilon": "many"}},
+    {"budget": {"epsilon": 1, "delta": 1}},
+    {"accountant": "renyi"},
+    {"unit": "age"},
+    {"key": "none"},
+    {"shares": {"alice": 2}},
+    {"shares": {"a\nb": 0.5}},
+    {"signed_by": " "},
+    {"public": ["\x1b[31m"]},
+    {"shares_ledger_with": "none"},
+    {"block_of": {"series": "s", "column": "age", "low": "2020-01-01", "high": "2021-01-01"}},
+    {"block_of": {"series": "s", "column": "admitted", "low": "soon", "high": "2021-01-01"}},
+    {"source": {}},
+    {"source": {"upload": "../state.db"}},
+    {"source": {"upload": "0" * 32 + ".csv"}},
+    {"source": {"file": "x.csv"}},
+    {"source": {"address": "sqlite:///state.db", "table": "tacit_service_token"}},
+    {"source": {"address": "postgresql://nobody@127.0.0.1:9/none", "table": "t"}},
+    {"source": {"upload": "a", "file": "b"}},
+]
+
+
+@pytest.mark.parametrize("changes", BAD, ids=str)
+def test_what_makes_no_sense_is_refused_and_nothing_is_left(shared: Running, changes: dict[str, Any]) -> None:
+    """A clear 4xx, no data set, no account."""
+    source = changes.get("source") or _sent(shared, _csv(made_up_table(seed=9)))
+    refused = shared.post(ROUTE, _body("ward", source) | changes, "carol")
+    assert 400 <= refused.status_code < 500, refused.text
+    assert "<b>" not in refused.text
+    assert shared.service.datasets.names() == ["clinic"]
+    assert not (Path(shared.settings.ledgers) / "ward.db").exists()
+
+
+def test_a_bad_file_is_told_by_its_place_and_not_its_content(served: Running) -> None:
+    """A column that is not there, bytes that are no table: refused without a value of it."""
+    for content in (b"id,age\n1,Zebra\n", b"\x00\xffZebra", b"", b'id,"age\n1,Zebra'):
+        refused = served.post(ROUTE, _body("ward", _sent(served, content)), "carol")
+        assert 400 <= refused.status_code < 500, content
+        assert "Zebra" not in refused.text
+
+
+@pytest.mark.parametrize("who", ["alice", "dora"])
+def test_only_a_custodian_registers(shared: Running, who: str) -> None:
+    """Analysts and auditors may not, and may not send files."""
+    assert shared.post(ROUTE, _body("ward", {"file": "x"}), who).status_code == 403
+    assert shared.client.post("/v1/uploads", content=b"x", headers=shared.headers(who)).status_code == 403
+
+
+def test_a_table_of_a_database_stays_where_it_is(served: Running, postgresql: Any, database: str) -> None:
+    """Registered by the address, asked about where it is; no copy is kept, and the address is not told."""
+    statement = "CREATE TABLE visits AS SELECT i AS id, mod(i * 37, 100) AS age FROM generate_series(1, 500) AS i"
+    postgresql.execute(statement, database)
+    schema = Schema({"id": Key(), "age": Number(0, 100)}).to_toml()
+    source = {"address": postgresql.address(database), "table": "visits"}
+    made = served.post(ROUTE, _body("visits", source, schema=schema), "carol")
+    assert made.status_code == 201, made.text
+    assert postgresql.address(database) not in made.text
+    assert not any(path.name.startswith("visits") for path in served.settings.tables.iterdir())
+    told = served.post(f"{ROUTE}/visits/queries", {"queries": [{"mean": "age > 60"}], "epsilon": 1, "part": "train"})
+    assert told.status_code == 200, told.text
+    again = served.post(ROUTE, _body("again", source, schema=schema), "carol")
+    assert "shares_ledger_with='visits'" in again.text
+
+
+def test_kept_records_are_the_records(tmp_path: Path) -> None:
+    """Every cleaned cell, in order, in parts too; kept under other columns, or damaged, they are refused."""
+    table = made_up_table()
+    records = Records(table, SCHEMA, key="id")
+    kept = Records(keep(records, tmp_path / "kept"), SCHEMA, key="id", name="kept")
+    for one, other in zip((records, *records.split(by="key")), (kept, *kept.split(by="key")), strict=True):
+        assert one.n == other.n
+        for mine, theirs in zip(one.blocks(), other.blocks(), strict=True):
+            assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
+    assert not any(b"pickle" in path.read_bytes()[:200] for path in (tmp_path / "kept").iterdir())
+    with pytest.raises(InvalidParameter, match="other columns"):
+        Records(Kept(tmp_path / "kept"), Schema({"age": Number(0, 100)}))
+    (tmp_path / "kept" / "0.npy").write_bytes(b"nonsense")
+    with pytest.raises(InvalidParameter, match="no kept records"):
+        Records(Kept(tmp_path / "kept"), SCHEMA)
+
+
+def test_a_service_that_is_started_again_has_the_same_records_and_accounts(tmp_path: Path) -> None:
+    """Parts, accounts, answers and tokens are as they were; a question asked before costs nothing."""
+    question = {"queries": [{"mean": "age > 60"}], "epsilon": 0.5, "part": "train"}
+    with running(tmp_path) as served:
+        first = served.post(f"{ROUTE}/clinic/queries", question).json()
+        token = served.tokens["alice"]
+        before = truth(served).table.cleaned["age"].tolist()
+    with running(tmp_path) as served:
+        served.tokens["alice"] = token
+        again = served.post(f"{ROUTE}/clinic/queries", question, key="another").json()
+        assert again["answers"] == first["answers"]
+        assert again["repeated"]
+        assert served.post(f"{ROUTE}/clinic/queries", question, key="key 1").json() == first
+        assert truth(served).table.cleaned["age"].tolist() == before
+        assert served.service.datasets.get("clinic").account.spent == Budget(0.5)
+
+
+def test_a_block_ends_where_the_next_begins() -> None:
+    """Blocks are half open: the end of one is the beginning of the next, and in one of them only."""
+    from tacit.service.blocks import Block
+
+    schema = Schema({"admitted": Moment("2000-01-01", "2030-01-01")})
+    first = Block.declared({"series": "s", "column": "admitted", "low": "2020-01-01", "high": "2020-07-01"}, schema)
+    second = Block.declared({"series": "s", "column": "admitted", "low": "2020-07-01", "high": "2021-01-01"}, schema)
+    second.check_apart([vars(first)])
+    table = {"admitted": np.array(["2020-07-01T00:00:00"], dtype="datetime64[us]")}
+    second.check_records(table)
+    with pytest.raises(InvalidParameter):
+        first.check_records(table)
