@@ -9,6 +9,7 @@ from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
+from tacit.numerics.spread import beside
 
 
 @final
@@ -37,6 +38,10 @@ class Shares:
         """Return the shares of every step-th row, with as much of N as there is of the rows."""
         weights = self.weights[::step]
         return replace(self, weights=weights, units=max(1, round(self.units * len(weights) / len(self.weights))))
+
+    def beside(self, table: Any) -> Self:
+        """Return the same shares of rows that were made of those they stand beside."""
+        return replace(self, weights=beside(self.weights, table))
 
 
 def _between_nothing_and_once(weights: Floats) -> Floats:

@@ -68,7 +68,7 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     """What linear estimators share: records read as clipped rows, the release, scores, effects."""
 
     _wide: ClassVar[tuple[str, ...]] = ("output",)
-    _streams: ClassVar[bool] = True
+    _streams: ClassVar[int] = 0
 
     epsilon: float | None
     delta: float

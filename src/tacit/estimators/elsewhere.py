@@ -23,20 +23,25 @@ from tacit.numerics.spread import SpreadColumn
 Target = StreamedLabels | Elsewhere
 
 
-def elsewhere(records: Records, encoder: PublicEncoder, column: Column) -> tuple[StreamedRows, Target, Any] | None:
-    """Return rows, targets and persons, encoded in one reading; None where memory holds them."""
+def elsewhere(
+    records: Records, encoder: PublicEncoder, column: Column, features: int
+) -> tuple[StreamedRows, Target, Any] | None:
+    """Return rows, targets and persons, encoded in one reading; None where memory holds them.
+
+    So many features are made of each row, which take their place.
+    """
     if isinstance(records.table, SparkTable):
         return _on_cluster(records, records.table, encoder, column)
-    if records.room.holds(records.rows, encoder.width):
+    if records.room.holds(records.rows, max(encoder.width, features)):
         return None
+    if records.unit is None:
+        records.room.check_disk(records.n, encoder.width + features)
     return _on_disk(records, encoder, column)
 
 
 def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[StreamedRows, Target, Any]:
     """Encode records into a private file."""
     room, target = records.room, str(records.schema.target)
-    if records.unit is None:
-        room.check_disk(records.n, encoder.width)
     whose = () if records.unit is None else (records.unit,)
     rows, targets = DiskWriter(encoder.width, room.kept), DiskWriter(None, room.kept)
     ids: list[AnyArray] = []

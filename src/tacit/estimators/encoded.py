@@ -45,7 +45,7 @@ def encoded(
     curves: bool | int | tuple[int, float] = False,
     interactions: Sequence[tuple[str, str]] | None = None,
     *,
-    streams: bool = False,
+    streams: int | None = None,
 ) -> Encoded:
     """Encode records by their schema, numbers as curves and pairs of columns by their products where asked.
 
@@ -54,13 +54,14 @@ def encoded(
     Reference: `PublicEncoder`.
 
     A record whose class is none of the declared ones becomes a row of zeros at the first class: it teaches nothing.
-    With `streams`, rows that take more than the records' memory are written to a private file instead, and those of a
-    Spark table stay on its executors.
+    With `streams`, how many features an estimator makes of each row, if any, rows that take more than the records'
+    memory are written to a private file instead, and those of a Spark table stay on its executors.
     """
     schema = records.schema
     column = schema.target_column if task == "none" else target_of(schema, task)
     encoder = encoder_for(schema, task, curves, interactions)
-    if streams and column is not None and (found := elsewhere(records, encoder, column)) is not None:
+    found = None if streams is None or column is None else elsewhere(records, encoder, column, streams)
+    if found is not None:
         return Encoded(*found[:2], getattr(column, "classes", ()), encoder, found[2])
     records = records.held()
     rows = encoder.transform(records)
@@ -122,7 +123,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     if weighing.weights is not None and not X.table.ordered:
         raise InvalidParameter("rows of a database have no fixed place that weights could stand beside.")
     coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
-    found = encoded(X, task, *coding, streams=getattr(estimator, "_streams", False))
+    found = encoded(X, task, *coding, streams=getattr(estimator, "_streams", None))
     told = {
         "ledger": X.account(estimator.ledger),
         "random_state": X.coins(estimator.random_state),

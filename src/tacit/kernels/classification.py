@@ -7,6 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit.erm.fitting import signs
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.defaults import MARGIN
@@ -16,7 +17,7 @@ from tacit.estimators.parameters import needed_budget
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving.declared import LABELS
 from tacit.estimators.saving.fields import Number
-from tacit.estimators.weighing import Weighing, class_factors
+from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records
 from tacit.kernels.released.model import METHODS
@@ -78,10 +79,8 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
         several = len(classes) > 2
         margin = MARGIN if budget is not None and self._joint and not several else 0.0
         loss = Softmax(len(classes)) if several else Logistic(margin) if margin else CLASSIFICATION[self.loss]
-        targets = indices if several else np.where(indices == 1, 1.0, -1.0)
-        found = self._release(
-            domain, X, records, targets, loss, budget, assumed, weighing, None if factors is None else factors[indices]
-        )
+        targets, counted = indices if several else signs(indices), by_class(factors, indices)
+        found = self._release(domain, X, records, targets, loss, budget, assumed, weighing, counted)
         self.classes_ = classes
         self.margin_ = found.margin
         self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release

@@ -1,6 +1,7 @@
 """What released kernel models share: the common course of `fit`, and scores over public points."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -10,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import is_whole, whole_number
-from tacit.data.values import AnyArray
+from tacit.data.streamed import StreamedRows
 from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.effects import Effects, average_effects
-from tacit.estimators.encoded import learn, rows_of, stand_alone
+from tacit.estimators.encoded import in_lots, learn, stand_alone
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.saving.declared import FITTED
@@ -34,7 +35,11 @@ from tacit.kernels.released.model import METHODS, Method, Released, release_answ
 from tacit.kernels.released.non_interactive import lattice
 from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, MODEL
 from tacit.numerics.arrays import Floats
+from tacit.numerics.spread import beside
 from tacit.releases import Terms
+
+_AT_A_TIME = 8192
+"""How many rows are scored at a time: beside each are its values at all public points."""
 
 
 @dataclass(eq=False, repr=False)
@@ -62,6 +67,13 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
 
     task: ClassVar[Literal["classification", "regression"]]
 
+    @property
+    def _streams(self) -> int | None:
+        """How many features a row becomes, for the methods that may keep them outside of memory."""
+        if self.method not in METHODS[:2] or not isinstance(self.kernel, Kernel) or not self.kernel.vectors:
+            return None
+        return int(self.landmarks) if is_whole(self.landmarks) else (*np.shape(self.landmarks), 0)[0]
+
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the model, charging the ledger once.
@@ -77,20 +89,26 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         domain: Domain,
         X: Any,
         records: Any,
-        targets: AnyArray,
+        targets: Any,
         loss: Loss,
         budget: Budget | None,
         assumed: str,
         weighing: Weighing,
-        factors: Floats | None = None,
+        factors: Any = None,
     ) -> Released:
         terms = Terms.of(self, *public_facts(domain, self.loss, assumed))
         if self.method not in METHODS:
             raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
         if self.method in METHODS[:2]:
             mapped = FourierFeatures.of(domain, self.landmarks) if self.method == "fourier" else self._map(domain, X)
-            features = mapped.features(records, None if weighing.persons is None else weighing.persons.n)
+            make = partial(mapped.features, persons=None if weighing.persons is None else weighing.persons.n)
             shares = weighing.shares(len(targets), factors)
+            features: Any
+            if isinstance(records, StreamedRows):
+                features = records.rows.mapped(make, mapped.count)
+                targets, shares = beside(targets, features), None if shares is None else shares.beside(features)
+            else:
+                features = make(records)
             return release_linear(mapped, features, targets, loss, budget, self.perturbation, self.alpha, terms, shares)
         if factors is not None:
             raise InvalidParameter(f"method={self.method!r} takes no class_weight. Use 'landmarks' or 'fourier'.")
@@ -135,9 +153,16 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     @np.errstate(all="ignore")
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "model_")
-        rows = rows_of(self, X)
-        records = validated(self, rows, reset=False) if self.domain_.vectors else listed(rows)
-        return np.asarray(self.model_.scores(records, alone=stand_alone(X)))
+        alone = stand_alone(X)
+
+        def scores(rows: Any) -> Floats:
+            records = validated(self, rows, reset=False) if self.domain_.vectors else listed(rows)
+            starts = range(0, size_of(records), _AT_A_TIME)
+            return np.concatenate(
+                [self.model_.scores(records[start : start + _AT_A_TIME], alone=alone) for start in starts]
+            )
+
+        return in_lots(self, X, scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,6 +21,8 @@ from tacit.numerics.arrays import Floats
 _EIGHT = 8
 _LEVELS = 7
 _BYTES = 8
+_FEWEST, _NUMBERS = 1024, 2**20
+"""How many rows, and how many numbers, are made of others at a time."""
 
 
 @final
@@ -107,6 +109,15 @@ class DiskArray(Elsewhere):
             self.files[0].read(place * self.width, row)
         return found
 
+    def mapped(self, function: Callable[[Floats], NDArray[Any]], width: int) -> "DiskArray":
+        """Return a table of what a function of rows, each by itself, makes of them, in files of its own."""
+        writer, lot = DiskWriter(width, self.memory), max(_FEWEST, _NUMBERS // max(width, self.width))
+        for start in range(0, len(self), lot):
+            rows = self[start : start + lot]
+            assert isinstance(rows, np.ndarray)
+            writer.append(np.asarray(function(rows), dtype=np.float64))
+        return writer.done()
+
     def _every(self, step: int) -> "Floats | DiskArray":
         level = 0
         while step % _EIGHT == 0 and level + 1 < len(self.files):
@@ -121,12 +132,12 @@ class DiskArray(Elsewhere):
 
 @final
 class DiskWriter:
-    """Writes a `DiskArray`, some rows at a time."""
+    """Writes a `DiskArray`, some rows at a time, with samples of them or without."""
 
-    def __init__(self, width: int | None, memory: int, folder: Path | None = None) -> None:
+    def __init__(self, width: int | None, memory: int, folder: Path | None = None, *, samples: bool = True) -> None:
         self._tail = () if width is None else (width,)
         self._memory, self._count = memory, 0
-        self._files = tuple(_File(folder) for _ in range(_LEVELS))
+        self._files = tuple(_File(folder) for _ in range(_LEVELS if samples else 1))
 
     def append(self, rows: Floats) -> None:
         """Write some rows behind those before."""

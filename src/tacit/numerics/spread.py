@@ -30,6 +30,14 @@ class SpreadTable(ABC):
         """Return about every so manyth row: as many samples of samples as that takes."""
 
     @abstractmethod
+    def mapped(self, function: Callable[[Floats], NDArray[Any]], width: int) -> "SpreadTable":
+        """Return a table of what a function of rows, each by itself, makes of them; what stands beside them stays."""
+
+    @abstractmethod
+    def together(self, job: Callable[[Floats], Floats]) -> Floats:
+        """Return `job` of all rows as one table, on one of the nodes: for samples of few rows."""
+
+    @abstractmethod
     def sum(self, job: Callable[[Floats], Floats]) -> Floats:
         """Return the sum of `job(lot)` over all lots, each a table with what stands beside the features.
 
@@ -62,10 +70,15 @@ class SpreadColumn(Elsewhere):
 
 def plain(column: Any) -> Any:
     """Return a column without its table, as it may travel."""
+    return beside(column, None)
+
+
+def beside(column: Any, table: Any) -> Any:
+    """Return a column beside the rows of another table, which were made of those that it stood beside."""
     if isinstance(column, SpreadColumn):
-        return SpreadColumn(None, column.place)
+        return SpreadColumn(table, column.place)
     if isinstance(column, Computed):
-        return Computed(column.function, tuple(map(plain, column.columns)))
+        return Computed(column.function, tuple(beside(each, table) for each in column.columns))
     return column
 
 

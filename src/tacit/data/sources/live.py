@@ -9,7 +9,7 @@ from tacit.data.columns import Column
 from tacit.data.dialects import DuckDB, PostgreSQL, Spark
 from tacit.data.parts import Slice
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
-from tacit.data.sources.spark_lots import Encode, SparkLots, encode_there
+from tacit.data.sources.spark_lots import IN_PIECES, Encode, SparkLots, encode_there, settled
 from tacit.data.sources.sql import SQLTable
 from tacit.data.sources.table import BLOCK
 from tacit.data.stored import Stored, StoredKind
@@ -152,7 +152,8 @@ class SparkTable(_Live):
         return _different([(field.name, _spark_type(field.dataType.simpleString())) for field in fields])
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in connection.sql(sql).collect()]
+        with settled(connection, IN_PIECES):
+            return [tuple(row) for row in connection.sql(sql).collect()]
 
     def encoded_there(
         self, names: tuple[str, ...], part: Slice | None, key: str | None, unit: str | None, encode: Encode, width: int

@@ -5,14 +5,16 @@ that is repeated, because an executor was lost, computes the same sum, and Spark
 """
 
 import math
+import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
@@ -21,8 +23,15 @@ from tacit.numerics.spread import SpreadTable
 
 _EIGHT = 8
 _LEVELS = 5
+_COLUMNS = ", ".join(f"lot{level} binary, n{level} long" for level in range(_LEVELS))
 _FEW = 64
+_TO_A_TASK = 8
+_FEWEST, _NUMBERS = 1024, 2**20
+_TURN = threading.RLock()
 _PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+IN_PIECES = {"spark.sql.codegen.wholeStage": "false"}
+"""Cleaning many columns makes one piece of code that is too long for Java to compile: in pieces it is twice as fast."""
 
 Encode = Callable[[dict[str, Any]], Iterator[Floats]]
 """Encodes cleaned cells: tables of rows, with what stands beside the features as their last columns."""
@@ -50,12 +59,31 @@ class SparkLots(SpreadTable):
         level = min(self.level + int(math.log2(step)) // 3, len(self.counts) - 1)
         return SparkLots(self.frame, self.counts, self.features, self.beside, self.partitions, level)
 
+    def mapped(self, function: Callable[[Floats], NDArray[Any]], width: int) -> "SparkLots":
+        """Make other rows of these on the executors, and keep them there too."""
+        assert self.level == 0
+        with settled(self.frame.sparkSession, {_PER_BATCH: "2"}):
+            make = partial(_mapped, function, self.features, self.beside, width)
+            frame = self.frame.select("lot0").mapInArrow(make, _COLUMNS)
+            return _kept(frame, width, self.beside, 2)
+
+    def together(self, job: Callable[[Floats], Floats]) -> Floats:
+        """Do a job on one executor, which the lots are brought to."""
+        lots = self.frame.select(f"lot{self.level}").coalesce(1)
+        return self._result(lots.mapInArrow(partial(_together, job, self.features + self.beside), "half binary"))
+
     def sum(self, job: Callable[[Floats], Floats]) -> Floats:
-        """Add up on the executors, partition by partition; many partitions in two rounds."""
-        width = self.features + self.beside
-        sums = self.frame.select(f"lot{self.level}").mapInArrow(partial(_summed, job, width), "half binary")
-        if self.partitions > _FEW:
-            sums = sums.repartition(math.isqrt(self.partitions)).mapInArrow(_merged, "half binary")
+        """Add up on the executors, some partitions to a task; many in two rounds."""
+        # Of a task that adds up a few lots most time goes into starting it.
+        tasks = max(self.frame.sparkSession.sparkContext.defaultParallelism, self.partitions // _TO_A_TASK)
+        lots = self.frame.select(f"lot{self.level}").coalesce(tasks)
+        sums = lots.mapInArrow(partial(_summed, job, self.features + self.beside), "half binary")
+        if tasks > _FEW:
+            sums = sums.repartition(math.isqrt(tasks)).mapInArrow(_merged, "half binary")
+        return self._result(sums)
+
+    def _result(self, sums: Any) -> Floats:
+        """Fetch sums, and add them up."""
         total = CompensatedSum()
         shape = None
         for row in _asked(self.frame.sparkSession, sums.collect):
@@ -69,17 +97,26 @@ class SparkLots(SpreadTable):
 
 def encode_there(session: Any, sql: str, encode: Encode, features: int, beside: int) -> SparkLots:
     """Encode the rows of a statement on the executors, keep them there, and return the handle to them."""
-    columns = ", ".join(f"lot{level} binary, n{level} long" for level in range(_LEVELS))
-    frame = session.sql(sql).mapInArrow(partial(_encoded, encode), columns).persist()
+    with settled(session, IN_PIECES):
+        frame = session.sql(sql).mapInArrow(partial(_encoded, encode), _COLUMNS)
+        return _kept(frame, features, beside, max(_FEWEST, _NUMBERS // features))
+
+
+def _kept(frame: Any, features: int, beside: int, rows: int) -> SparkLots:
+    """Make the lots of a frame, from batches of so many rows, count their rows, and keep them in Spark's storage."""
+    frame = frame.persist()
+    kept = weakref.finalize(frame, _forget, frame._jdf)
     counted = [f"sum(n{level}) AS n{level}" for level in range(_LEVELS)]
-    (found,) = _asked(session, lambda: frame.selectExpr(*counted).collect())
+    try:
+        (found,) = _asked(frame.sparkSession, lambda: frame.selectExpr(*counted).collect(), rows)
+    except BaseException:
+        kept()
+        raise
     counts = tuple(int(count or 0) for count in found)
     if not counts[0]:
         raise InvalidParameter("the table no longer has as many records as when it was opened.")
     partitions = frame.rdd.getNumPartitions()
-    kept = SparkLots(frame, tuple(count for count in counts if count), features, beside, partitions)
-    weakref.finalize(kept.frame, _forget, frame._jdf)
-    return kept
+    return SparkLots(frame, tuple(count for count in counts if count), features, beside, partitions)
 
 
 def _forget(frame: Any) -> None:
@@ -90,10 +127,13 @@ def _forget(frame: Any) -> None:
         return
 
 
-def _asked(session: Any, ask: Callable[[], Any]) -> Sequence[Any]:
-    """Run an action with small batches; what the engine says of a failure is withheld."""
+def _asked(session: Any, ask: Callable[[], Any], rows: int = 2) -> Sequence[Any]:
+    """Run an action, so many rows to a batch: few lots, which are large. What the engine says of a failure is withheld.
+
+    A plan that is run again, because an executor was lost, has the batches that it had at first.
+    """
     failure = None
-    with _small_batches(session):
+    with settled(session, {_PER_BATCH: str(rows)}):
         try:
             found: Sequence[Any] = ask()
         except Exception as error:
@@ -107,29 +147,50 @@ def _asked(session: Any, ask: Callable[[], Any]) -> Sequence[Any]:
 
 
 @contextmanager
-def _small_batches(session: Any) -> Iterator[None]:
-    """Let few lots, which are large, go to Python at a time."""
-    before = session.conf.get(_PER_BATCH)
-    session.conf.set(_PER_BATCH, "2")
-    try:
-        yield
-    finally:
-        session.conf.set(_PER_BATCH, before)
+def settled(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set some of a session's settings meanwhile, which all threads share: one of them at a time."""
+    with _TURN:
+        before = {name: session.conf.get(name) for name in settings}
+        try:
+            for name, value in settings.items():
+                session.conf.set(name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                session.conf.set(name, value)
 
 
 def _encoded(encode: Encode, batches: Iterator[Any]) -> Iterator[Any]:
     """Encode batches of cleaned cells, on an executor."""
-    import pyarrow as pa
-
     for batch in batches:
         cells = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
         for lot in encode(cells):
-            samples = [np.ascontiguousarray(lot[:: _EIGHT**level]) for level in range(_LEVELS)]
-            arrays = [pa.array([sample.tobytes()], pa.binary()) for sample in samples]
-            counts = [pa.array([len(sample)], pa.int64()) for sample in samples]
-            pairs = [cell for pair in zip(arrays, counts, strict=True) for cell in pair]
-            names = [f"{name}{level}" for level in range(_LEVELS) for name in ("lot", "n")]
-            yield pa.RecordBatch.from_arrays(pairs, names=names)
+            yield _lot(lot)
+
+
+def _lot(rows: Floats) -> Any:
+    """Return a lot of rows with its samples, as it is kept."""
+    import pyarrow as pa
+
+    samples = [np.ascontiguousarray(rows[:: _EIGHT**level]) for level in range(_LEVELS)]
+    arrays = [pa.array([sample.tobytes()], pa.binary()) for sample in samples]
+    counts = [pa.array([len(sample)], pa.int64()) for sample in samples]
+    pairs = [cell for pair in zip(arrays, counts, strict=True) for cell in pair]
+    names = [f"{name}{level}" for level in range(_LEVELS) for name in ("lot", "n")]
+    return pa.RecordBatch.from_arrays(pairs, names=names)
+
+
+def _mapped(
+    function: Callable[[Floats], NDArray[Any]], features: int, beside: int, width: int, batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Make other rows of lots, on an executor; what stands beside the features stays there."""
+    most = max(_FEWEST, _NUMBERS // width)
+    for batch in batches:
+        for cell in batch.column(0):
+            lot = np.frombuffer(cell.as_buffer(), dtype=np.float64).reshape(-1, features + beside)
+            for start in range(0, len(lot), most):
+                rows = lot[start : start + most]
+                yield _lot(np.hstack([function(np.ascontiguousarray(rows[:, :features])), rows[:, features:]]))
 
 
 def _summed(job: Callable[[Floats], Floats], width: int, batches: Iterator[Any]) -> Iterator[Any]:
@@ -142,6 +203,17 @@ def _summed(job: Callable[[Floats], Floats], width: int, batches: Iterator[Any])
                 shape = found.shape
                 total.add(np.array(found, dtype=np.float64).reshape(-1))
     yield from _packed(total, shape)
+
+
+def _together(job: Callable[[Floats], Floats], width: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Do a job on all lots of a partition as one, on an executor."""
+    lots = [np.frombuffer(cell.as_buffer(), dtype=np.float64) for batch in batches for cell in batch.column(0)]
+    if lots:
+        with np.errstate(all="ignore"):
+            found = np.asarray(job(np.concatenate(lots).reshape(-1, width)), dtype=np.float64)
+        total = CompensatedSum()
+        total.add(found.reshape(-1))
+        yield from _packed(total, found.shape)
 
 
 def _merged(batches: Iterator[Any]) -> Iterator[Any]:

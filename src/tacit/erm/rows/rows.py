@@ -24,6 +24,7 @@ from tacit.numerics.spread import SpreadTable, in_lot, plain
 from tacit.numerics.threads import Bounds, Threads, longest, threads
 
 _CACHE_ENTRIES = 2**18
+_ON_ONE_NODE = 2**24
 _LARGEST = 1e150
 
 
@@ -88,10 +89,21 @@ class Rows:
         """
         if not isinstance(self.matrix, SpreadMatrix):
             return job(self, targets, workers)
+        table: SpreadTable = self.matrix.array
+        return table.sum(self._sent(targets, job))
+
+    def together(self, targets: Any, job: "Callable[[Rows, Any, Threads], Floats]") -> Floats | None:
+        """Return `job(rows, their targets, threads)` from one node of a cluster; None for rows here, or too many."""
+        if not isinstance(self.matrix, SpreadMatrix) or self.length * self.dimension > _ON_ONE_NODE:
+            return None
+        table: SpreadTable = self.matrix.array
+        return table.together(self._sent(targets, job))
+
+    def _sent(self, targets: Any, job: "Callable[[Rows, Any, Threads], Floats]") -> Callable[[Floats], Floats]:
+        """Return a job as it is sent to where lots of these rows are."""
         weights = None if self.shares is None else plain(self.shares.weights)
         shell = replace(self, matrix=cast(Any, None), shares=None)
-        table: SpreadTable = self.matrix.array
-        return table.sum(partial(_there, shell, weights, self.count, self.several, plain(targets), job))
+        return partial(_there, shell, weights, self.count, self.several, plain(targets), job)
 
     def weighed(self, shares: Shares | None) -> Self:
         """Return the same rows, each of which counts as much as its share."""

@@ -100,6 +100,10 @@ class Objective:
             return self.rows.over(self.targets, workers, partial(_there, self.loss, self.alpha, job))
         return job(self, workers)
 
+    def together(self, job: "Callable[[Objective, Threads], Floats]") -> Floats | None:
+        """Return `job(objective, workers)` from one node of the rows' cluster; None for rows here, or too many."""
+        return self.rows.together(self.targets, partial(_there, self.loss, self.alpha, job))
+
     def value(self, coefficient: Floats) -> float:
         """Return J at a coefficient."""
         w = self.checked(coefficient)

@@ -1,8 +1,11 @@
 """A start near the minimiser, from growing samples of the rows."""
 
+from functools import partial
+
 from tacit.erm.solver.curvature import CurvatureModel
 from tacit.erm.solver.newton import Smooth, descend
 from tacit.erm.solver.objective import Objective
+from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
 from tacit.numerics.threads import Threads
 
@@ -22,9 +25,20 @@ def approach(objective: Objective, workers: Threads, start: Point, tolerance: fl
         step *= _SHRINK
     point, landscape = start, Smooth(objective, workers)
     while step > 1:
-        landscape = Smooth(objective.every(step), workers)
-        sampling_error = 0.01 * objective.size / landscape.objective.rows.count
-        near = descend(landscape, point, landscape.model(point), tolerance, sampling_error)
-        point = near.point.rounded()
+        sample = objective.every(step)
+        landscape = Smooth(sample, workers)
+        solve = partial(_near, linear=sample.linear, start=point, tolerance=tolerance, count=sample.rows.count)
+        # Many short jobs of a cluster take longer than one long job of one of its nodes.
+        found = sample.together(solve)
+        point = Point(solve(sample, workers) if found is None else found)
         step //= _SHRINK
     return point, landscape.model(point)
+
+
+def _near(
+    part: Objective, workers: Threads, linear: Floats | None, start: Point, tolerance: float, count: int
+) -> Floats:
+    """Solve on a sample, to within its own sampling error."""
+    landscape = Smooth(part.with_linear(linear), workers)
+    near = descend(landscape, start, landscape.model(start), tolerance, 0.01 * part.size / count)
+    return near.point.rounded().high

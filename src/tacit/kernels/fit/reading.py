@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.data.labels import column
+from tacit.data.streamed import StreamedRows
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic, Squared
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto
@@ -38,6 +39,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Product, Sum, size_of
 from tacit.kernels.maps.landmarks import Landmarks, listed
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import Elsewhere, by_part
 
 CLASSIFICATION = {"logistic": Logistic(), "huber": HuberHinge(0.5), "hinge": Hinge()}
 LOSSES = (*CLASSIFICATION, "squared", "absolute")
@@ -92,6 +94,9 @@ def read_records(
             raise InvalidParameter("there must be one target for each record, and at least one record.")
         return Domain(kernel, 1.0, 0), records, labels
     norm = known_norm(data_norm, X)
+    if isinstance(X, StreamedRows):
+        estimator.n_features_in_ = X.rows.width
+        return Domain(kernel, norm, X.rows.width), X, y
     data, labels = validated(estimator, X, y=y, order="C", y_numeric=regression)
     return Domain(kernel, norm, data.shape[1]), data, labels
 
@@ -112,7 +117,8 @@ def read_targets(labels: NDArray[Any], classes: ArrayLike | None, target_range: 
         return Targets(np.where(indices == 1, 1.0, -1.0), known, 0.0, 1.0, assumed)
     low, high = known_range(target_range)
     middle, scale = low + (high - low) / 2, (high - low) / 2
-    values = np.clip((np.clip(numeric_targets(labels), low, high) - middle) / scale, -1.0, 1.0)
+    read = labels if isinstance(labels, Elsewhere) else numeric_targets(labels)
+    values = by_part(lambda part: np.clip((np.clip(part, low, high) - middle) / scale, -1.0, 1.0), read)
     return Targets(values, None, middle, scale, f"targets within ({low:g}, {high:g})")
 
 

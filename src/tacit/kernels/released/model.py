@@ -22,6 +22,8 @@ from tacit.kernels.released.non_interactive import NetRelease, posterior
 from tacit.kernels.released.semi_interactive import LaplaceAnswers, fitted_weights
 from tacit.mechanisms.process import GaussianProcess
 from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import DiskArray
+from tacit.numerics.spread import SpreadTable
 from tacit.releases import Release, Terms
 
 Method = Literal["landmarks", "fourier", "tddl", "matched", "tdil"]
@@ -41,8 +43,8 @@ class Released:
 
 def release_linear(
     mapped: Landmarks | FourierFeatures,
-    features: NDArray[Any],
-    targets: NDArray[Any],
+    features: NDArray[Any] | DiskArray | SpreadTable,
+    targets: Any,
     loss: Loss,
     budget: Budget | None,
     perturbation: str,
@@ -57,7 +59,9 @@ def release_linear(
     alone; they are clipped to its radius here.
     Reference: tacit/kernels/released/semi_interactive.md, "Landmarks"; tacit/erm/perturbations/perturbation.md.
     """
-    rows = Rows.clipped(features, mapped.inner_domain.norm).weighed(shares)
+    norm = mapped.inner_domain.norm
+    rows = Rows.clipped(features, norm) if isinstance(features, np.ndarray) else Rows.stored(features, np.inf, norm)
+    rows = rows.weighed(shares)
     kind = perturbation if perturbation != "auto" else "objective" if np.isfinite(loss.smoothness) else "output"
     fitted = fit_linear(rows, targets, loss, budget, kind, alpha, terms.and_also(f"features by public {mapped.source}"))
     return Released(mapped.model(fitted.weights), fitted.alpha, fitted.release, fitted.margin)
