@@ -14,6 +14,7 @@ from tacit.data.parts import Fixed, Slice
 from tacit.data.persons import Persons
 from tacit.data.room import Room
 from tacit.data.schema import Schema
+from tacit.data.sources.held import HeldTable
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
@@ -156,7 +157,7 @@ class Records:
         """
         if self._unit is None:
             return None
-        if not self._table.ordered and not isinstance(self._table, MemoryTable):
+        if not self._table.steady:
             raise InvalidParameter("rows of a database have no fixed place: ask records.held() whose rows they are.")
         return self._owned()
 
@@ -305,11 +306,14 @@ class Records:
     def held(self) -> "Records":
         """Return the same records, read once if rows have no fixed place, so that two readings have the same order.
 
+        More than the records' memory are held in a private file, which is gone with them.
+
         Who pays for what is asked about them is said by `account` of these records, not of those.
         """
-        if self._table.ordered or isinstance(self._table, MemoryTable):
+        if self._table.steady:
             return self
-        return self._with(_table=MemoryTable.of(self), _share=None)
+        fits = self._room.holds(self.rows, len(self._table.columns))
+        return self._with(_table=MemoryTable.of(self) if fits else HeldTable(self), _share=None)
 
     def chosen(self, rows: IntArray) -> "Records":
         """Return some rows, by their place among these, read into memory.

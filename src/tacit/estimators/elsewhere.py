@@ -43,12 +43,12 @@ def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[
     """Encode records into a private file."""
     room, target = records.room, str(records.schema.target)
     whose = () if records.unit is None else (records.unit,)
-    rows, targets = DiskWriter(encoder.width, room.kept), DiskWriter(None, room.kept)
     ids: list[AnyArray] = []
-    for lot, cells in encoder.stream(records, (target, *whose)):
-        targets.append(_prepared(lot, cells[target], column, encoder.data_norm))
-        rows.append(lot)
-        ids += [cells[name] for name in whose]
+    with DiskWriter(encoder.width, room.kept) as rows, DiskWriter(None, room.kept) as targets:
+        for lot, cells in encoder.stream(records, (target, *whose)):
+            targets.append(_prepared(lot, cells[target], column, encoder.data_norm))
+            rows.append(lot)
+            ids += [cells[name] for name in whose]
     kept = StreamedRows(rows.done(), encoder.data_norm, encoder.constant, encoder.filled)
     return kept, _target(targets.done(), column), Persons.of(np.concatenate(ids)) if whose else None
 

@@ -38,7 +38,7 @@ class _File:
             failure = (error.strerror or "the system refused it").lower()
         if failure:
             raise _unwritten(failure)
-        self._closed = weakref.finalize(self, os.close, self._handle)
+        self.close = weakref.finalize(self, os.close, self._handle)
 
     def write(self, rows: Floats) -> None:
         """Append rows to the file."""
@@ -111,12 +111,13 @@ class DiskArray(Elsewhere):
 
     def mapped(self, function: Callable[[Floats], NDArray[Any]], width: int) -> "DiskArray":
         """Return a table of what a function of rows, each by itself, makes of them, in files of its own."""
-        writer, lot = DiskWriter(width, self.memory), max(_FEWEST, _NUMBERS // max(width, self.width))
-        for start in range(0, len(self), lot):
-            rows = self[start : start + lot]
-            assert isinstance(rows, np.ndarray)
-            writer.append(np.asarray(function(rows), dtype=np.float64))
-        return writer.done()
+        lot = max(_FEWEST, _NUMBERS // max(width, self.width))
+        with DiskWriter(width, self.memory) as writer:
+            for start in range(0, len(self), lot):
+                rows = self[start : start + lot]
+                assert isinstance(rows, np.ndarray)
+                writer.append(np.asarray(function(rows), dtype=np.float64))
+            return writer.done()
 
     def _every(self, step: int) -> "Floats | DiskArray":
         level = 0
@@ -132,12 +133,23 @@ class DiskArray(Elsewhere):
 
 @final
 class DiskWriter:
-    """Writes a `DiskArray`, some rows at a time, with samples of them or without."""
+    """Writes a `DiskArray`, some rows at a time, with samples of them or without.
+
+    Within a `with` block whatever goes wrong gives the disk back at once, although an exception still names the files.
+    """
 
     def __init__(self, width: int | None, memory: int, folder: Path | None = None, *, samples: bool = True) -> None:
         self._tail = () if width is None else (width,)
         self._memory, self._count = memory, 0
         self._files = tuple(_File(folder) for _ in range(_LEVELS if samples else 1))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            for file in self._files:
+                file.close()
 
     def append(self, rows: Floats) -> None:
         """Write some rows behind those before."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class MemoryTable(Table):
     """Columns of cells, read once: what a caller does with theirs later changes nothing here."""
 
+    steady = True
+
     def __init__(
         self,
         table: UnreadTable,

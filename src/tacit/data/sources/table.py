@@ -34,6 +34,11 @@ class Table(ABC):
     ordered: bool
     """Whether records have a place that no value decides, so that parts can be fixed by index."""
 
+    @property
+    def steady(self) -> bool:
+        """Whether two readings find the records in the same order."""
+        return self.ordered
+
     @abstractmethod
     def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
         """Yield the cleaned cells of some columns, a block at a time, in an order that is always the same."""

@@ -1,0 +1,57 @@
+"""Records of one reading that are too many for memory: their cleaned cells in a private file."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tacit.data.parts import Slice
+from tacit.data.sources.table import BLOCK, Block, Table
+from tacit.errors import InvalidParameter
+from tacit.noise import unique_name
+from tacit.numerics.arrays import Floats
+from tacit.numerics.disk import DiskWriter
+
+if TYPE_CHECKING:
+    from tacit.data.records import Records
+
+
+@final
+class HeldTable(Table):
+    """What one reading of records found, to be read again in the same order.
+
+    Assumes: cleaned cells are floats, or whole numbers that a float holds: places of levels, and keys below 2^31.
+    """
+
+    steady = True
+
+    def __init__(self, records: "Records") -> None:
+        above, room = records.table, records.room
+        self.stored, self.columns, self.ordered = above.stored, above.columns, above.ordered
+        self.identity = unique_name()
+        names = tuple(self.columns)
+        if records.unit is None:
+            room.check_disk(records.n, len(names))
+        self._types: dict[str, np.dtype[Any]] = {}
+        with DiskWriter(len(names), room.kept, samples=False) as writer:
+            for block in records.blocks(names):
+                self._types = {name: block[name].dtype for name in names}
+                writer.append(np.column_stack([block[name].astype(np.float64) for name in names]))
+        self._rows = writer.done()
+        self.n = len(self._rows)
+
+    def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
+        """Read the cells back, a block at a time."""
+        assert part is None
+        places = {name: place for place, name in enumerate(self.columns)}
+        for start in range(0, self.n, BLOCK):
+            rows = np.asarray(self._rows[start : start + BLOCK])
+            yield {name: rows[:, places[name]].astype(self._types[name]) for name in names}
+
+    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
+        """Refuse: how cells fared is known where the records are."""
+        raise InvalidParameter("mismatches are counted where records are: ask those that these were read of.")
+
+    def size(self, part: Slice | None, key: str | None) -> int:
+        """Return how many records there are: a part of a split is held as a whole."""
+        return self.n
