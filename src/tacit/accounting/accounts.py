@@ -87,7 +87,8 @@ class RenyiAccount(Account):
             return cls(budget, 2.0)
         orders = [1.1 * 1.02**step for step in range(500)]
         delta = _conversion_delta(budget)
-        return cls(budget, max(orders, key=lambda order: _room(budget, order, delta) / order))
+        room = {order: budget.exact_epsilon - renyi_to_epsilon(Fraction(0), order, delta) for order in orders}
+        return cls(budget, max(orders, key=lambda order: float(room[order]) / order))
 
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the divergence to add, and the delta of events that come with one.
@@ -131,7 +132,3 @@ def account_for(budget: Budget, accountant: object, order: float | None = None) 
 
 def _conversion_delta(budget: Budget) -> float:
     return rounded_down(budget.exact_delta / 2 * (1 - NEGLIGIBLE))
-
-
-def _room(budget: Budget, order: float, delta: float) -> float:
-    return float(budget.exact_epsilon - renyi_to_epsilon(Fraction(0), order, delta))

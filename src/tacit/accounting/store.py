@@ -9,7 +9,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, final
+from pathlib import Path
+from typing import final
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -223,8 +224,7 @@ class Store:
         with ExitStack() as stack:
             mode, patience = self._locked(stack, read_only)
             # Neither mode creates a file.
-            location = f"file:{_quoted(self._path)}?mode={mode}"
-            yield sa.create_engine("sqlite://", poolclass=NullPool, creator=lambda: _connect(location, patience))
+            yield sa.create_engine("sqlite://", poolclass=NullPool, creator=lambda: opened(self._path, mode, patience))
 
     def _locked(self, stack: ExitStack, read_only: bool) -> tuple[str, float]:
         """Hold the file's lock; give the mode to open it in, and the seconds of patience that are left."""
@@ -251,13 +251,9 @@ class Store:
             ) from error
 
 
-def _connect(location: str, patience: float) -> Any:
-    # isolation_level=None leaves BEGIN and COMMIT to us.
-    return sqlite3.connect(location, uri=True, timeout=patience, isolation_level=None)
-
-
-def _quoted(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+def opened(path: str, mode: str, patience: float) -> sqlite3.Connection:
+    """Open a file of SQLite's in a mode that makes none; BEGIN and COMMIT are left to us."""
+    return sqlite3.connect(f"{Path(path).as_uri()}?mode={mode}", uri=True, timeout=patience, isolation_level=None)
 
 
 def _make_file(path: str) -> None:

@@ -185,14 +185,12 @@ def _summary(found: _Found, places: _Places) -> str:
         "The limits": "The promise is about one person's row. It does not hide what is true of the whole population, "
         "nor the columns' declared ranges, nor how many people there are.",
     }
-    lines = [line for name, words in facts.items() for line in _told(name, words)]
+    lines: list[str] = []
+    for name, words in facts.items():
+        lines += textwrap.wrap(words, _WIDTH, initial_indent=f"{name:13}", subsequent_indent=" " * 13)
     made = {"report": places.report, "model": places.model, "card": places.card, "ledger": places.ledger}
     lines += ["", *(f"{name:8} {path}" for name, path in made.items()), "", "Next:"]
     return "\n".join([*lines, *(f"  {command}" for command in _next(found, places))])
-
-
-def _told(name: str, words: str) -> list[str]:
-    return textwrap.wrap(words, _WIDTH, initial_indent=f"{name:13}", subsequent_indent=" " * 13)
 
 
 def _next(found: _Found, places: _Places) -> list[str]:

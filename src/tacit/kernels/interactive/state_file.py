@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import Any, final
 
 from tacit.accounting.lock import lock_path, locked
+from tacit.accounting.store import opened
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt
 from tacit.kernels.interactive.memory import FILE_LOCKS, KeptAnswer, TurnLock
 
 _PATIENCE = 60.0
 _BUSY = "another process has held the state file for a minute. Ask again."
-
-
-def _opened(path: str, mode: str, patience: float) -> sqlite3.Connection:
-    """Open a file that is there: no mode that is used here makes one; BEGIN and COMMIT are left to us."""
-    location = f"{Path(path).as_uri()}?mode={mode}"
-    return sqlite3.connect(location, uri=True, timeout=patience, isolation_level=None)
 
 
 def _linked(before: bytes, answer: KeptAnswer) -> bytes:
@@ -76,7 +71,7 @@ class FileTurn:
         if not self._lock.ours:
             raise LedgerBusy("this process was forked in the middle of an answer, which is its parent's.")
         # The connection trusts its lock and would repeat what it has read; a new one looks into the file.
-        with closing(_opened(self._memory.path, "ro", 0)) as fresh:
+        with closing(opened(self._memory.path, "ro", 0)) as fresh:
             if self._head(fresh) != self._began:
                 raise LedgerCorrupt(
                     "the state file was changed in the middle of an answer, which was dropped. "
@@ -161,7 +156,7 @@ class FileMemory:
             except OSError as error:
                 raise LedgerCorrupt(f"the predictor's state file cannot be locked: {error.strerror}.") from error
             try:
-                connection = stack.enter_context(closing(_opened(self.path, "rw", patience)))
+                connection = stack.enter_context(closing(opened(self.path, "rw", patience)))
                 # EXTRA: not even a power cut may bring back a journal that undoes what was answered.
                 connection.execute("PRAGMA synchronous=EXTRA")
                 connection.execute("BEGIN IMMEDIATE")

@@ -1,6 +1,5 @@
 """What learners from statistical queries keep in a model file: features, literals, nodes, tables and plans."""
 
-from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -20,7 +19,7 @@ from tacit.estimators.saving.fields import (
     one_of,
     whole,
 )
-from tacit.queries.learners.domains import Cut, Feature, Named
+from tacit.queries.learners.domains import Cut, Named
 from tacit.queries.learners.literals import FeatureLiteral, Node
 from tacit.queries.oracle.plan import NoiseKind, Plan, Target
 
@@ -118,15 +117,13 @@ def grown(model: Any) -> None:
         raise ModelFileError("nodes_: should be a tree")
     depth = [0] * len(nodes)
     for number, node in splits:
-        if min(node.yes, node.no) <= number or not _known(node.literal, model.features_):
+        asked = node.literal
+        known = asked.feature < len(model.features_) and asked.code < model.features_[asked.feature].size
+        if min(node.yes, node.no) <= number or not known:
             raise ModelFileError("nodes_: should be a tree of literals about the features")
         depth[node.yes] = depth[node.no] = depth[number] + 1
     if max(depth) > deepest:
         raise ModelFileError("nodes_: should be less deep")
-
-
-def _known(literal: FeatureLiteral, features: Sequence[Feature]) -> bool:
-    return literal.feature < len(features) and literal.code < features[literal.feature].size
 
 
 GROWN = Saved({**DISCRETE, "nodes_": Listed(_NODE, list)}, DECLARED, check=grown)
