@@ -225,8 +225,8 @@ def test_every_kind_of_column_comes_back():
     """Schemas are rebuilt exactly, each kind of column with all it declares."""
     from support.fitted_models import SCHEMA
     from tacit.data import Ignored, Key
-    from tacit.estimators.saving import SCHEMA as FIELD
-    from tacit.estimators.saving import ReadingAside, WritingAside
+    from tacit.estimators.saving.declared import SCHEMA as FIELD
+    from tacit.estimators.saving.packing import ReadingAside, WritingAside
 
     declared = tacit.Schema({**SCHEMA.columns, "id": Key(), "note": Ignored()}, target="ill")
     plain = json.loads(json.dumps(FIELD.write(declared, WritingAside())))
