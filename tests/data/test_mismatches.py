@@ -2,14 +2,17 @@
 
 import math
 import warnings
+from pathlib import Path
 
+import ibis
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tacit import Budget, Ledger, Records, Schema
 from tacit.data import Category, Flag, Key, Moment, Number
 from tacit.data.mismatches import mismatches
-from tacit.errors import BudgetExceeded
+from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
 
 N = 4_000
@@ -99,3 +102,15 @@ def test_the_noise_is_made_for_a_record_that_changes_every_column(delta):
     )
     assert found.noise_error * 3 == pytest.approx(right)
     assert found.noise_error * 3 > 1.05 * weak
+
+
+@pytest.mark.parametrize("kind", ["held", "chosen"])
+def test_records_that_were_read_of_others_are_refused_uncharged(kind: str, tmp_path: Path) -> None:
+    """How their cells fared is known where they came from only: they were charged for a failure."""
+    table = ibis.duckdb.connect().create_table("t", pa.table({"age": [1.0, 2.0]}))
+    records = Records(table, Schema({"age": Number(0, 1)}))
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="x", budget=Budget(1))
+    asked = records.held() if kind == "held" else records.chosen(np.array([0]))
+    with pytest.raises(InvalidParameter, match="Nothing was charged"):
+        asked.mismatches(epsilon=1.0, ledger=ledger)
+    assert not ledger.spent

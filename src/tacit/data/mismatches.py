@@ -87,6 +87,10 @@ def mismatches(
     sensitivity is twice the number of columns and the L2 sensitivity the root of that.
     """
     records.refuse_persons("how well a schema fits")
+    if not records.table.tells_mismatches:
+        raise InvalidParameter(
+            "mismatches are counted where records are: ask those that these were read of. Nothing was charged."
+        )
     names = tuple(records.columns)
     places = [list(records.table.columns).index(name) for name in names]
     budget = Budget(epsilon, delta)

@@ -13,7 +13,6 @@ from tacit.data.frames import UnreadTable, check_lengths
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
 from tacit.data.stored import Stored, check_declared
-from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
 
@@ -53,7 +52,7 @@ class MemoryTable(Table):
         """
         table, above = object.__new__(cls), records.table
         table.stored, table.columns, table.ordered = above.stored, above.columns, above.ordered
-        table.identity, table._states = unique_name(), {}
+        table.identity, table._states, table.tells_mismatches = unique_name(), {}, False
         blocks = list(records.blocks(tuple(above.columns)))
         table.cleaned = {name: np.concatenate([block[name] for block in blocks])[rows] for name in above.columns}
         table.n = len(next(iter(table.cleaned.values())))
@@ -79,8 +78,6 @@ class MemoryTable(Table):
 
     def mismatches(self, part: Slice | None, key: str | None) -> Floats:
         """Count the states of every column; of rows of other records nothing is known of them."""
-        if not self._states:
-            raise InvalidParameter("mismatches are counted where records are: ask those that these were read of.")
         rows = self.rows(part, key)
         chosen = [state if rows is None else state[rows] for state in self._states.values()]
         return np.array([np.bincount(state, minlength=3)[1:3] for state in chosen], dtype=np.float64)

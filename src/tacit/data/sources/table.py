@@ -31,6 +31,8 @@ class Table(ABC):
     """The declared columns."""
     identity: str
     """A text that names these records, in this order, and no others."""
+    tells_mismatches: bool = True
+    """Whether it is known how cells fared when they were cleaned."""
     ordered: bool
     """Whether records have a place that no value decides, so that parts can be fixed by index."""
 
