@@ -68,6 +68,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/private_search.py
 	$(BIN)/python benchmarks/sensible_epsilon.py
 	$(BIN)/python benchmarks/scores.py

@@ -281,3 +281,15 @@ def test_every_number_that_leaves_is_finite(served: Running) -> None:
     """Even the largest noise: an answer can always be written as JSON."""
     told = served.post(ROUTE, {**QUESTION, "epsilon": 1e-9}).json()
     assert math.isfinite(told["answers"][0]["value"])
+
+
+def test_a_service_on_postgresql_answers_as_one_on_files(tmp_path: Path, postgresql: Any, database: str) -> None:
+    """State, accounts and witness in databases: the same answers, charges, retries and refusals."""
+    address, elsewhere = postgresql.address(database), f"sqlite:///{tmp_path / 'witness.db'}"
+    with running(tmp_path / "s", state=address, ledgers=address, witness=elsewhere) as served:
+        first = served.post(ROUTE, {**QUESTION, "part": "train"}, key="k")
+        assert first.status_code == 200, first.text
+        assert served.post(ROUTE, {**QUESTION, "part": "train"}, key="k").json() == first.json()
+        assert served.post(ROUTE, {**QUESTION, "epsilon": 9}).status_code == 402
+        assert _spent(served) == Budget(0.5)
+        assert served.get("/v1/datasets/clinic/verify", "dora").json()["witness"]["number"] == first.json()["entry"]

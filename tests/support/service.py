@@ -104,6 +104,7 @@ def running(folder: Path, *, budget: Budget | None = None, table: Any = None, **
     """
     declared = {name: changes.pop(name) for name in list(changes) if name in Declared.__dataclass_fields__}
     elsewhere = {"state", "ledgers", "witness"} & changes.keys()
+    folder.mkdir(exist_ok=True)
     if not (elsewhere or declared or budget or table is not None or any(folder.iterdir())):
         shutil.copytree(_registered(), folder, dirs_exist_ok=True)
     settings = Settings(folder, **{"padding": 0.0, **changes})

@@ -21,7 +21,7 @@ from tacit.checks import exact_number
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.sources.kept import keep
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, LedgerExists
 from tacit.files import private_folder
 from tacit.noise import unique_name
 from tacit.service.blocks import Block
@@ -148,9 +148,12 @@ def _open_account(declared: Declared, document: Mapping[str, Any], records: Reco
     if "://" not in settings.ledgers:
         private_folder(settings.ledgers)
     name = document["account"]
-    ledger = Ledger.open_or_create(
-        settings.account(name), name=name, budget=declared.budget, accountant=declared.accountant, unit=records.whom
-    ).acting(witness=witness_at(settings.witness))
+    terms: Any = {"budget": declared.budget, "accountant": declared.accountant, "unit": records.whom}
+    try:
+        opened_now = Ledger.create(settings.account(name), name=name, **terms)
+    except LedgerExists:
+        opened_now = Ledger.open_or_create(settings.account(name), name=name, **terms)
+    ledger = opened_now.acting(witness=witness_at(settings.witness))
     if len(document["parts"]) > 1:
         split(records)[0].account(ledger)
     return ledger

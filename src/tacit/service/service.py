@@ -26,7 +26,7 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         private_folder(settings.folder)
         self.settings = settings
-        self.state = State(settings.state, settings.limits.seconds)
+        self.state = State(settings.state, settings.limits.seconds, settings.threads)
         self.tokens = Tokens(self.state)
         self.datasets = Datasets(self.state, settings)
         self.datasets.check()

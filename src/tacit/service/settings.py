@@ -48,6 +48,8 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8765
     workers: int = 1
+    threads: int = 16
+    """How many requests each worker answers at once, which are also the most connections to each database it has."""
     padding: float = 0.05
     job_threads: int = 1
     """How many jobs each worker does at once."""
@@ -85,7 +87,7 @@ class Settings:
         for name in ("folder", "inbox"):
             if given.get(name) is not None:
                 given[name] = beside / str(given[name])
-        for name in ("port", "workers", "job_threads"):
+        for name in ("port", "workers", "threads", "job_threads"):
             if name in given:
                 given[name] = whole_number(name, given[name])
         for name in ("padding", "lease"):

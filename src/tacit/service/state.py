@@ -58,14 +58,13 @@ REQUEST = sa.Table(
     sa.Column("created", sa.Text, nullable=False),
     sa.Index("tacit_service_request_created", "created"),
 )
-_CONNECTIONS = 10
 
 
 @final
 class State:
     """The database of a service; each worker has connections of its own."""
 
-    def __init__(self, address: str, seconds: float = 30.0) -> None:
+    def __init__(self, address: str, seconds: float = 30.0, connections: int = 16) -> None:
         try:
             url = sa.make_url(address if "://" in address else f"sqlite:///{os.path.abspath(address)}")
         except ArgumentError:
@@ -73,9 +72,9 @@ class State:
         self._is_file = url.get_backend_name() == "sqlite"
         self._turn = threading.Lock()
         if self._is_file:
-            self._engine = _of_file(url, seconds)
+            self._engine = _of_file(url, seconds, connections)
         elif url.get_backend_name() == "postgresql":
-            self._engine = _of_server(url, seconds)
+            self._engine = _of_server(url, seconds, connections)
         else:
             raise InvalidParameter(
                 f"a service keeps its state in SQLite or PostgreSQL, got {url.get_backend_name()!r}."
@@ -113,7 +112,7 @@ class State:
         self._engine.dispose()
 
 
-def _of_file(url: sa.URL, seconds: float) -> sa.Engine:
+def _of_file(url: sa.URL, seconds: float, connections: int) -> sa.Engine:
     path = Path(url.database or "")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -124,14 +123,15 @@ def _of_file(url: sa.URL, seconds: float) -> sa.Engine:
         found.execute("PRAGMA synchronous = FULL")
         return found
 
-    return sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, pool_size=_CONNECTIONS)
+    return sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, pool_size=connections)
 
 
-def _of_server(url: sa.URL, seconds: float) -> sa.Engine:
+def _of_server(url: sa.URL, seconds: float, connections: int) -> sa.Engine:
     wait = f"-c lock_timeout={int(1000 * seconds)} -c statement_timeout={int(2000 * seconds)}"
     return sa.create_engine(
         url if "+" in url.drivername else url.set(drivername="postgresql+psycopg"),
-        pool_size=_CONNECTIONS,
+        pool_size=connections,
+        max_overflow=2,
         pool_timeout=seconds,
         pool_pre_ping=True,
         connect_args={"connect_timeout": max(2, int(seconds)), "options": wait},
