@@ -6,6 +6,7 @@ import pkgutil
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -134,6 +135,34 @@ def test_the_page_on_kernels_runs_and_its_table_is_what_the_command_prints(tmp_p
     assert "replace-one neighbours" in printed.getvalue()
     table = runpy.run_path(str(ROOT / "benchmarks" / "noise_table.py"))["table"]
     assert table() in page.read_text(encoding="utf-8")
+
+
+def test_the_page_on_rare_classes_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    """Fraud is the positive class, is ranked well above chance, and both parts together cost 1."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "rare-classes.md", "python"):
+            exec(block, names)
+    said = printed.getvalue()
+    assert said.startswith("['(common)' 'fraud']")
+    assert names["report"].auc.value > 0.7
+    assert 0 < names["threshold"] < 0.5
+    assert 0 < names["alarms"].mean() < 0.5
+    assert str(names["ledger"].spent) == "epsilon=1, delta=1e-06"
+
+
+def test_the_page_on_choosing_a_method_runs_and_names_what_exists(tmp_path, monkeypatch):
+    """Its code runs on made-up records; each class in its table is a public one; a delta is worth what it says."""
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in _blocks(ROOT / "docs" / "choosing.md", "python"):
+            exec(block, {})
+    assert "'age * hours'" in printed.getvalue()
+    page = (ROOT / "docs" / "choosing.md").read_text("utf-8")
+    names = set(re.findall(r"`((?:Private|SQ|Statistical|Interactive|Decision|Conjunction)[A-Z]?\w+)`", page))
+    assert len(names) > 8
+    assert names <= {*tacit.__all__, *tacit.queries.__all__}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
