@@ -8,11 +8,14 @@ ill-conditioned twin all columns share most of one number and differ in scale a 
 - *CSV*: a file of five million rows and 20 numbers, in the same 2 GiB.
 - *Spark*: local[2], both warmed up by a fit before the one that counts: MLlib's LogisticRegression, not private, with
   the ridge that the private fit uses, and the private fit of the same data frame.
+- *Cluster*: a standalone cluster of two workers on this machine, one of which is killed in the middle of a fit, and
+  then one whose executors die until Spark gives up (what `tests/erm/test_on_a_cluster.py` asks, with its figures).
 - *Equality*: for one seed the coefficients from memory, from the file and from Spark.
 
     python benchmarks/scale.py streamed     # writes benchmarks/results/scale.md and scale.svg
     python benchmarks/scale.py spark        # writes benchmarks/results/scale_spark.md
-    python benchmarks/scale.py              # both
+    python benchmarks/scale.py cluster      # writes benchmarks/results/scale_cluster.md
+    python benchmarks/scale.py              # all
     python benchmarks/scale.py --quick      # a fiftieth of the rows, nothing written
 """
 
@@ -21,10 +24,12 @@ import json
 import multiprocessing
 import os
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +39,7 @@ COLUMNS = 50
 ROWS = (1_000_000, 2_000_000, 5_000_000, 20_000_000)
 CSV_ROWS, CSV_COLUMNS = 5_000_000, 20
 SPARK_ROWS = 2_000_000
+TURNS = 2
 SLOWER, MLLIB, MLLIB_ILL = 8.0, 1.0, 0.3
 PIECE = 200_000
 
@@ -78,11 +84,29 @@ def model() -> Any:
     return PrivateLogisticRegression(1.0, curves=False, random_state=1)
 
 
+def family(process: int) -> list[int]:
+    """Return a process and all that it started, which still run."""
+    children: list[int] = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            children += map(int, task.read_text().split())
+    return [process, *(each for child in children for each in family(child))]
+
+
+def worked() -> float:
+    """Return the processor time of this process and all that it started: Java, and Python on the executors."""
+    ticks = 0
+    for process in family(os.getpid()):
+        with suppress(OSError):
+            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
     """Return wall-clock time, processor time, and what came out."""
-    start, worked = time.perf_counter(), time.process_time()
+    start, before = time.perf_counter(), worked()
     found = work()
-    return time.perf_counter() - start, time.process_time() - worked, found
+    return time.perf_counter() - start, worked() - before, found
 
 
 def bare(folder: Path, columns: int) -> dict[str, Any]:
@@ -169,15 +193,15 @@ def on_spark(folder: Path, alpha_of: Path) -> dict[str, Any]:
 
     theirs()
     ours()
-    wall, _, iterations = timed(theirs)
-    private, _, fitted = timed(ours)
+    # In turns, the least of two: somebody else's load comes and goes.
+    turns = [(timed(theirs), timed(ours)) for _ in range(TURNS)]
     opened, _, _ = timed(lambda: Records(frame, schema(COLUMNS)))
     return {
-        "theirs": wall,
-        "iterations": iterations,
-        "ours": private,
+        "theirs": [min(turn[0][place] for turn in turns) for place in range(2)],
+        "iterations": turns[0][0][2],
+        "ours": [min(turn[1][place] for turn in turns) for place in range(2)],
         "opening": opened,
-        "coefficients": fitted.coef_.ravel().tolist(),
+        "coefficients": turns[0][1][2].coef_.ravel().tolist(),
     }
 
 
@@ -258,26 +282,55 @@ def spark_page(folder: Path, rows: int) -> str:
         ridge = folder / f"{name}.ridge"
         ridge.write_text(repr(held["ridge"]))
         found = apart(on_spark, folder / name, ridge)
-        ratio = found["ours"] / found["theirs"]
+        ratio, work = (ours / theirs for ours, theirs in zip(found["ours"], found["theirs"], strict=True))
         lines.append(
             f"| {rows:,} x {COLUMNS}, {name}-conditioned | "
-            f"{found['theirs']:.1f} s ({found['iterations']} iterations) | "
-            f"{found['ours']:.1f} s (opening {found['opening']:.1f} s) | {ratio:.2f} | at most {demanded:g} | "
-            f"{_met(ratio <= demanded)} | {difference(held['coefficients'], found['coefficients']):.1e} |"
+            f"{found['theirs'][0]:.1f} s, {found['theirs'][1]:.1f} s ({found['iterations']} iterations) | "
+            f"{found['ours'][0]:.1f} s, {found['ours'][1]:.1f} s (opening {found['opening']:.1f} s) | {ratio:.2f} | "
+            f"{work:.2f} | at most {demanded:g} | {_met(ratio <= demanded)} | "
+            f"{difference(held['coefficients'], found['coefficients']):.1e} |"
         )
         print(lines[-1], flush=True)
     body = "\n".join(lines)
     return f"""# Private fits on Spark beside MLlib
 
 Made by `python benchmarks/scale.py spark`: Spark local[2], Parquet, each model fitted once before the fit that counts.
-MLlib's LogisticRegression is not private and has the same ridge (standardization off); the private fit has epsilon 1.
+MLlib's LogisticRegression is not private and has the same ridge (standardization off); the private fit has epsilon 1,
+and its time includes opening the records, which reads all of them. Wall-clock and processor time, Java's and Python's
+together, are the least of {TURNS} fits in turns.
 
-| table | MLlib | private | ratio | demanded | met | difference from memory |
-|---|---|---|---|---|---|---|
+| table | MLlib | private | ratio of wall time | of processor time | demanded | met | difference from memory |
+|---|---|---|---|---|---|---|---|
 {body}
 
 Load average over the last 15 minutes: {os.getloadavg()[2]:.1f} on {os.cpu_count()} processors: where it is above 1,
 times are those of a busy machine, and processor time is the steadier measure.
+"""
+
+
+def cluster_page() -> str:
+    """Fit on a cluster whose nodes die, and write down what came out."""
+    sys.path.insert(0, str(RESULTS.parents[1] / "tests"))
+    from support.clusters import fits_while_nodes_die
+
+    with tempfile.TemporaryDirectory(prefix="tacit-cluster-") as name:
+        told = fits_while_nodes_die(Path(name))
+    same = _met(told["difference"] <= 1.01 * told["certified"] + 1e-12)
+    charges = _met(told["charges"] == 2)
+    return f"""# Private fits on a cluster whose nodes die
+
+Made by `python benchmarks/scale.py cluster`: a standalone Spark cluster of two workers on this machine. During the
+{told["after"]}rd of {told["passes"]} passes over the lots a worker is killed, with all that it keeps. Then a fit is
+tried while every task kills the executor that it runs on.
+
+| what | found | as demanded |
+|---|---|---|
+| difference of the coefficients from those in memory, same coins | {told["difference"]:.1e} | |
+| distance that the two certificates allow | {told["certified"]:.1e} | {same} |
+| executors left | {told["executors"]} | {_met(told["executors"] == 1)} |
+| charges, for the two fits together | {told["charges"]} | {charges} |
+| what the second fit raised | `{told["error"]}` | {_met(bool(told["error"]))} |
+| its notes | `{" ".join(told["notes"])}` | {_met("charged" in " ".join(told["notes"]))} |
 """
 
 
@@ -304,7 +357,7 @@ def _met(good: bool) -> str:
 def main() -> int:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description="private fits of more rows than memory holds")
-    parser.add_argument("what", nargs="?", choices=["streamed", "spark"])
+    parser.add_argument("what", nargs="?", choices=["streamed", "spark", "cluster"])
     parser.add_argument("--quick", action="store_true", help="a fiftieth of the rows, nothing written")
     parser.add_argument("--folder", help="where to write the records", default=None)
     asked = parser.parse_args()
@@ -316,6 +369,8 @@ def main() -> int:
             pages["scale.md"], found = streamed_page(Path(name), sizes, CSV_ROWS // share)
         if asked.what in (None, "spark"):
             pages["scale_spark.md"] = spark_page(Path(name), SPARK_ROWS // share)
+    if asked.what in (None, "cluster"):
+        pages["scale_cluster.md"] = cluster_page()
     for file, text in pages.items():
         print(text)
         if not asked.quick:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -140,3 +141,32 @@ def test_a_file_that_cannot_be_read_any_more_is_one_clear_error() -> None:
     os.ftruncate(stored.files[0]._handle, 100)
     with pytest.raises(QueryFailed, match="cannot be read any more"):
         stored[0:100]
+
+
+def test_a_file_that_keeps_a_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Network file systems rename what is still open: after a crash it would lie there."""
+    DiskWriter(2, 100, tmp_path)
+    honest = os.fstat
+
+    class Named:
+        st_nlink = 1
+
+    monkeypatch.setattr(os, "fstat", lambda handle: Named)
+    with pytest.raises(FileNotWritten, match="keeps a name"):
+        DiskWriter(2, 100, tmp_path)
+    monkeypatch.setattr(os, "fstat", honest)
+    monkeypatch.delattr(os, "preadv")
+    with pytest.raises(FileNotWritten, match="without a name"):
+        DiskWriter(2, 100, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_goes_wrong_gives_the_disk_back_at_once(tmp_path: Path) -> None:
+    """The files are closed though somebody keeps the exception, and with it the writer."""
+    writer = DiskWriter(2, 100, tmp_path)
+    failure = KeyboardInterrupt()
+    with suppress(KeyboardInterrupt), writer:
+        writer.append(np.ones((5, 2)))
+        raise failure
+    assert failure.__traceback__ is not None
+    assert not any(file.close.alive for file in writer._files)

@@ -1,19 +1,26 @@
 """A standalone Spark cluster of two workers on this machine, whose workers can be killed."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.cluster_driver import QUICK_START
+from support.fits import people
 from support.nasty_tables import needs_java
+from tacit import Budget, Ledger
+
+_FILES = 12
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,31 @@ def running_cluster(tmp_path: Path) -> Iterator[Cluster]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def fits_while_nodes_die(folder: Path) -> dict[str, Any]:
+    """Run `support.dying_fit` on a cluster of its own, and return what it tells and what its ledger holds."""
+    records, table = folder / "records", people()
+    records.mkdir()
+    size = len(table) // _FILES
+    for number in range(_FILES):
+        table[number * size : (number + 1) * size].to_parquet(records / f"{number}.parquet", index=False)
+    address = f"sqlite:///{folder}/ledger.db"
+    ledger = Ledger.create(address, name="cluster", budget=Budget(1.0))
+    driver = Path(__file__).with_name("dying_fit.py")
+    with running_cluster(folder) as cluster:
+        done = subprocess.run(
+            [sys.executable, driver, cluster.address, str(cluster.workers[1]), records, address],
+            env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": reachable()},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    charges = len([entry for entry in ledger.entries() if entry.event is not None])
+    return told | {"charges": charges, "spent": ledger.spent.epsilon}
 
 
 def reachable() -> str:

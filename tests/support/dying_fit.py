@@ -54,7 +54,7 @@ def with_a_worker_dying(frame: Any, group: int, ledger: Ledger) -> dict[str, Any
     SparkLots.sum = watched  # type: ignore[method-assign]
     there, nearer = fit(Records(frame, schema_for("answer"), name="records"), ledger)
     difference = float(np.linalg.norm(np.append(held.coef_ - there.coef_, held.intercept_ - there.intercept_)))
-    return {"passes": len(passes), "difference": difference, "certified": near + nearer}
+    return {"after": AFTER, "passes": len(passes), "difference": difference, "certified": near + nearer}
 
 
 def with_no_executor_left(frame: Any, ledger: Ledger) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class _File:
     """A file without a name, readable at any place by several threads."""
 
     def __init__(self, folder: Path | None) -> None:
+        if not hasattr(os, "preadv"):
+            raise _unwritten("this system has no files without a name that threads can share, as Linux and macOS have")
         failure = ""
         try:
             with tempfile.TemporaryFile(dir=folder, buffering=0) as made:
@@ -39,6 +41,10 @@ class _File:
         if failure:
             raise _unwritten(failure)
         self.close = weakref.finalize(self, os.close, self._handle)
+        if os.fstat(self._handle).st_nlink:
+            self.close()
+            # A network file system gives an open file another name instead of taking its last, and a crash leaves it.
+            raise _unwritten("it keeps a name there, under which others could find it, as on a network file system")
 
     def write(self, rows: Floats) -> None:
         """Append rows to the file."""
