@@ -5,10 +5,9 @@ import time
 
 import pytest
 
+from support.pages import ASK, GUARD, field, send, sign_in
 from support.service import Running, running
 from tacit import load
-
-GUARD = re.compile(r'name="guard" value="([0-9a-f]+)"')
 
 
 @pytest.fixture
@@ -16,21 +15,6 @@ def clinic(tmp_path):
     """A service over a made-up table."""
     with running(tmp_path) as found:
         yield found
-
-
-def sign_in(clinic: Running, who: str) -> None:
-    """Sign in as a person would: by the form on the first page."""
-    guard = GUARD.search(clinic.client.get("/").text)[1]
-    answered = clinic.client.post(
-        "/sign-in", data={"guard": guard, "token": clinic.tokens[who]}, follow_redirects=False
-    )
-    assert answered.status_code == 303
-
-
-def send(clinic: Running, place: str, form_on: str | None = None, **fields: str):
-    """Send a form with the guard of the page that it is on."""
-    guard = GUARD.search(clinic.client.get(form_on or place).text)[1]
-    return clinic.client.post(place, data={"guard": guard, **fields})
 
 
 def test_signing_in_keeps_the_token_from_scripts_and_other_sites(clinic):
@@ -96,14 +80,6 @@ def test_an_epsilon_that_makes_no_sense_is_refused_on_a_page(clinic, epsilon):
     answered = clinic.client.get("/epsilon", params={"epsilon": epsilon})
     assert (answered.status_code, "<b>" in answered.text) == (400, False)
     assert answered.headers["content-type"].startswith("text/html")
-
-
-ASK = {"question": "age > 50 and smoker", "epsilon": "0.2", "part": "all", "of": "sample", "low": "0", "high": "1"}
-
-
-def field(text: str, name: str) -> str:
-    """Return what a hidden field of a page holds."""
-    return re.search(rf'name="{name}" value="([^"]*)"', text)[1]
 
 
 def test_a_question_is_priced_and_then_answered_once(clinic):

@@ -36,6 +36,10 @@ class Browser:
                 field.clear()
             field.send_keys(text)
 
+    def tick(self, name: str) -> None:
+        """Tick a box."""
+        self.driver.find_element(By.NAME, name).click()
+
     def press(self, words: str) -> None:
         """Press the button, or follow the link, that says this; wait for the next page."""
         said = f"normalize-space()='{words}'"

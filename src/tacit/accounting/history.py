@@ -154,6 +154,15 @@ class History:
         return replace(self, sums=sums, largest=largest)
 
 
+def totals(entries: Iterable[Entry]) -> Iterator[Budget]:
+    """Return what an account's entries add up to after each of them, from the first on."""
+    sums: dict[PartPath, Budget] = {}
+    largest: dict[tuple[PartPath, str], Budget] = {}
+    for entry in entries:
+        _add(sums, largest, entry.path, entry.amount)
+        yield sums.get((), _NOTHING)
+
+
 def _amounts(said: Mapping[Link, int], of: Callable[[Link], Any]) -> Iterator[tuple[Any, Budget]]:
     """Add up what links say, each so many times, by what they are `of`; like denominators as whole numbers: fast."""
     epsilons: defaultdict[Any, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))

@@ -14,7 +14,7 @@ from tacit.accounting.account import Account
 from tacit.accounting.accounts import account_for
 from tacit.accounting.chain import Chain, written
 from tacit.accounting.events import Event, check_event, event_to_json
-from tacit.accounting.history import Entry, History, Partition
+from tacit.accounting.history import Entry, History, Partition, totals
 from tacit.accounting.links import PartPath, digest
 from tacit.accounting.standing import Standing
 from tacit.accounting.statement import Statement
@@ -104,15 +104,7 @@ class Ledger:
         """
         store = Store.at(address)
         with store.reading() as connection:
-            names = store.names(connection)
-            if name is None and len(names) == 1:
-                (name,) = names
-            if name is None or name not in names:
-                raise LedgerMissing(
-                    f"{store} has no account {name!r}; it has: {', '.join(names) or 'none'}."
-                    if name is not None
-                    else f"{store} has {len(names)} accounts; say which: {', '.join(names) or 'none'}."
-                )
+            name = store.name_of(connection, name)
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
         account, unit, start = read_terms(name, row.terms)
         chain = Chain(store, name, start)
@@ -202,6 +194,14 @@ class Ledger:
         with self.store.reading() as connection:
             _, _, start = read_terms(self.name, self._chain.row(connection).terms)
         return [Entry.read(text, link) for _, links in self._chain.pieces(start) for text, link in links]
+
+    def course(self, entries: Sequence[Entry]) -> list[Budget]:
+        """Return what had been spent in all after each of the account's entries, given from the first on."""
+        return [self._account.spent(total) for total in totals(entries)]
+
+    def said(self, amount: Budget) -> str:
+        """Say what an amount is in the account's own units."""
+        return self._account.show(amount)
 
     def acting(
         self,

@@ -158,6 +158,18 @@ class Store:
             raise LedgerCorrupt(f"{self} has an account without a name. Restore it from a backup.")
         return names
 
+    def name_of(self, connection: sa.Connection, wanted: str | None) -> str:
+        """Return the name of the account that is wanted, or of the only one there is; refuse what is not there."""
+        names = self.names(connection)
+        if wanted in names or (wanted is None and len(names) == 1):
+            return str(wanted or names[0])
+        listed = ", ".join(names) or "none"
+        raise LedgerMissing(
+            f"{self} has {len(names)} accounts; say which: {listed}."
+            if wanted is None
+            else f"{self} has no account {wanted!r}; it has: {listed}."
+        )
+
     @contextmanager
     def writing(self, account: str | None = None) -> Iterator[sa.Connection]:
         """Open a transaction with the only right to write (to one account); commit durably or change nothing."""

@@ -46,7 +46,7 @@ def course_picture(spent: Sequence[float], budget: float) -> Markup:
     _line(root, [(_LEFT, bottom), (_RIGHT, bottom)], "zero")
     write(root, shown(f"{budget:g}"), _LEFT - 6, y(budget) + 4, "end")
     write(root, "0", _LEFT - 6, bottom + 4, "end")
-    write(root, f"{len(spent)} charges", _RIGHT, tall - 6, "end")
+    write(root, f"{len(spent)} charge{'' if len(spent) == 1 else 's'}", _RIGHT, tall - 6, "end")
     return Markup(tostring(root, encoding="unicode"))
 
 

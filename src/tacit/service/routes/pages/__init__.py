@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from tacit.service.pages.forms import PageRoute
-from tacit.service.routes.pages import asking, epsilon, front, sessions, training
+from tacit.service.routes.pages import asking, custody, epsilon, front, history, registering, sessions, training
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
-for part in (front, epsilon, asking, training, sessions):
+for part in (front, epsilon, asking, training, sessions, history, custody, registering):
     router.include_router(part.router)

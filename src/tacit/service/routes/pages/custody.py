@@ -1,0 +1,115 @@
+"""What a custodian looks after, on a page: accounts, who spent what, tokens; auditors see the accounts."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from tacit.accounting.history import Entry
+from tacit.budget import Budget
+from tacit.errors import InvalidParameter
+from tacit.service.access import TheService
+from tacit.service.datasets import Dataset
+from tacit.service.pages.forms import CustodianHere, Fields, InspectorHere, PageRoute, number_of, text_of
+from tacit.service.pages.pictures import course_picture
+from tacit.service.pages.rendering import HEADERS, go, metered, page
+from tacit.service.routes import accounts
+from tacit.service.service import Service
+from tacit.service.tokens import Caller
+
+router = APIRouter(prefix="/custody", route_class=PageRoute)
+
+_LAST = 30
+_MOST_DRAWN = 2000
+_NOTHING = Budget(0)
+
+
+@router.get("")
+def shown(request: Request, service: TheService, caller: InspectorHere) -> Response:
+    """Show all accounts, and to the custodian the tokens."""
+    return _page(request, service, caller)
+
+
+@router.post("/{name}/verify")
+def verified(name: str, request: Request, service: TheService, caller: InspectorHere, _: Fields) -> Response:
+    """Verify a ledger again from its first entry, and against its witness."""
+    told = accounts.verify(name, service, caller)
+    words = (
+        f"The ledger holds: {told['count']} entries, each as it was written, and all that the witness knows of. "
+        f"Its head is {told['head']}."
+        if told["holds"]
+        else "The ledger does NOT hold: its history was damaged, shortened or replaced. Stop the service."
+    )
+    return _page(request, service, caller, verified={"name": name, "words": words})
+
+
+@router.get("/{name}/bundle")
+def bundle(name: str, service: TheService, caller: InspectorHere) -> Response:
+    """Give the audit bundle of an account."""
+    found = accounts.bundle(name, service, caller)
+    found.headers.update(HEADERS)
+    return found
+
+
+@router.post("/tokens")
+def made(request: Request, service: TheService, caller: CustodianHere, fields: Fields) -> Response:
+    """Make a token, and show it this once."""
+    days = number_of(fields, "days", 90.0)
+    if days is None:
+        raise InvalidParameter("days must be a number.")
+    name = text_of(fields, "name")
+    _, token = service.tokens.make(name, text_of(fields, "scope"), days)
+    return _page(request, service, caller, made={"name": name, "token": token})
+
+
+@router.post("/tokens/{token}/revoke")
+def revoked(token: str, service: TheService, caller: CustodianHere, _: Fields) -> Response:
+    """End a token at once."""
+    service.tokens.revoke(token)
+    return go("/custody")
+
+
+def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Response:
+    datasets = [_told(each, caller) for each in service.datasets.seen_by(caller)]
+    tokens = service.tokens.all() if caller.scope == "custodian" else None
+    usual: dict[str, Any] = {"verified": None, "made": None}
+    return page(request, "custody", "Custody", datasets=datasets, tokens=tokens, **{**usual, **more})
+
+
+def _told(dataset: Dataset, caller: Caller) -> dict[str, Any]:
+    """Return what a page says of an account."""
+    account, facts = dataset.account, dataset.facts(caller)
+    entries = account.entries()
+    spent = zip(account.course(entries), entries, strict=True)
+    course = [each.epsilon for each, entry in spent if entry.amount][-_MOST_DRAWN:]
+    last = [_line(dataset, entry) for entry in entries[: -_LAST - 1 : -1]]
+    picture = course_picture(course, account.budget.epsilon)
+    return {**metered(facts), "entries": last, "payers": _payers(dataset, entries), "burn": picture}
+
+
+def _line(dataset: Dataset, entry: Entry) -> dict[str, Any]:
+    amount = dataset.account.said(entry.amount) if entry.amount else "nothing"
+    return {
+        "number": entry.number, "time": entry.time, "payer": entry.payer or "the service", "label": entry.label,
+        "amount": amount,
+    }  # fmt: skip
+
+
+def _payers(dataset: Dataset, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return for everybody who paid how much, out of which share, in how many charges."""
+    paid: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.amount:
+            paid[entry.payer or "the service"].append(entry)
+    shares = dataset.document["shares"]
+    names = sorted({*paid, *shares})
+    return [
+        {
+            "name": name,
+            "spent": dataset.account.said(sum((each.amount for each in paid[name]), start=_NOTHING)),
+            "share": f"{shares[name]} of the budget" if name in shares else "what is left",
+            "count": len(paid[name]),
+        }
+        for name in names
+    ]

@@ -1,0 +1,158 @@
+"""Registering a table on pages: where it is, what may be known of it, what is promised; signed by name."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+
+from tacit.accounting.unit import PUBLIC
+from tacit.data.columns import Key
+from tacit.data.records import Records
+from tacit.data.schema import Schema
+from tacit.errors import InvalidParameter, TacitError
+from tacit.service.access import TheService
+from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, number_of, text_of
+from tacit.service.pages.rendering import go, page, signing_of
+from tacit.service.refusals import body_of, status_of
+from tacit.service.registering import register
+from tacit.service.routes.datasets import Registered
+from tacit.service.service import Service
+from tacit.service.sources import FORMATS, Place, take_in
+
+router = APIRouter(route_class=PageRoute)
+
+_USUAL = {
+    "name": "", "unit": "", "key": "", "epsilon": "1", "delta": "1e-6", "accountant": "basic", "shares": "",
+    "signed_by": "",
+}  # fmt: skip
+_COLUMNS = "the names of the columns and all that is declared about them"
+_PIECE = 2**20
+
+
+@router.get("/register")
+def begun(request: Request, service: TheService, _: CustodianHere) -> Response:
+    """Ask where the records are."""
+    return _first(request, service)
+
+
+@router.post("/custodian/uploads")
+async def drafted(request: Request, service: TheService, _: CustodianHere) -> Response:
+    """Take in a file, or find a table, and draft its schema from the catalogue: names and types, no value."""
+    async with request.form(max_files=1, max_fields=20) as form:
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        signing_of(request).check(request.cookies, fields)
+        try:
+            source = await _source(form.get("file"), fields, service)
+            draft = await run_in_threadpool(lambda: Schema.draft(Place.of(source, service.settings).opened))
+        except TacitError as error:
+            return _first(request, service, refusal=body_of(error)["error"], status=status_of(error))
+    return _second(request, json.dumps(source), draft)
+
+
+@router.post("/register")
+def declared(request: Request, service: TheService, caller: CustodianHere, fields: Fields) -> Response:
+    """Check a schema against the stored types; or register what was signed."""
+    source, schema = text_of(fields, "source"), text_of(fields, "schema")
+    if text_of(fields, "step") == "2":
+        try:
+            known = Schema.from_toml(schema)
+            Records(_place(source, service).opened, known)
+        except TacitError as error:
+            return _second(request, source, schema, refusal=body_of(error)["error"], status=status_of(error))
+        return _third(request, source, schema, known, _USUAL)
+    given = {name: text_of(fields, name, usual) for name, usual in _USUAL.items()}
+    try:
+        if text_of(fields, "agreed") != "yes":
+            raise InvalidParameter("somebody must say so: tick the box above the button.")
+        body = _body(given, json.loads(source), schema)
+        register(body.declared, _place(source, service), service.state, service.settings, by=caller.name)
+    except TacitError as error:
+        known = Schema.from_toml(schema)
+        return _third(request, source, schema, known, given, refusal=body_of(error)["error"], status=status_of(error))
+    return go("/custody")
+
+
+async def _source(file: Any, fields: Mapping[str, str], service: Service) -> dict[str, str]:
+    """Return where the records are, from whichever field says so; a file that is sent is kept until it was read."""
+    if isinstance(file, UploadFile) and file.filename:
+        form = file.filename.rpartition(".")[2].lower()
+        if form not in FORMATS:
+            raise InvalidParameter(f"a file must end in {' or '.join(f'.{each}' for each in FORMATS)}.")
+        return {"upload": await take_in(_pieces(file), form, service.settings)}
+    if text_of(fields, "inbox"):
+        return {"file": text_of(fields, "inbox")}
+    if text_of(fields, "address"):
+        return {"address": text_of(fields, "address"), "table": text_of(fields, "table")}
+    raise InvalidParameter("choose a file, or name a table.")
+
+
+async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
+    while piece := await file.read(_PIECE):
+        yield piece
+
+
+def _place(source: str, service: Service) -> Place:
+    try:
+        plain = json.loads(source)
+    except ValueError:
+        plain = None
+    if not isinstance(plain, dict) or not all(isinstance(each, str) for each in plain.values()):
+        raise InvalidParameter("this form has another form than this page's. Begin again.")
+    return Place.of(plain, service.settings)
+
+
+def _body(given: Mapping[str, str], source: dict[str, str], schema: str) -> Registered:
+    body = {
+        "name": given["name"],
+        "source": source,
+        "schema": schema,
+        "budget": {"epsilon": given["epsilon"] or "0", "delta": given["delta"] or "0"},
+        "signed_by": given["signed_by"],
+        "unit": given["unit"] or None,
+        "key": given["key"] or None if not given["unit"] else None,
+        "accountant": given["accountant"],
+        "shares": _shares(given["shares"]),
+    }
+    try:
+        return Registered.model_validate(body)
+    except ValidationError as error:
+        where = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
+        raise InvalidParameter(f"these fields make no sense as they are: {where}.") from None
+
+
+def _shares(text: str) -> dict[str, float]:
+    """Read `alice 0.5, bob 0.25`."""
+    found: dict[str, float] = {}
+    for piece in filter(None, (each.strip() for each in text.split(","))):
+        name, _, share = piece.rpartition(" ")
+        number = number_of({"share": share}, "share")
+        if not name.strip() or number is None:
+            raise InvalidParameter("shares are written like: alice 0.5, bob 0.25.")
+        found[name.strip()] = number
+    return found
+
+
+def _first(request: Request, service: Service, **more: Any) -> Response:
+    inbox = service.settings.inbox
+    files = [] if inbox is None or not inbox.is_dir() else sorted(each.name for each in inbox.iterdir())
+    listed = [(name, name) for name in files if not name.startswith(".")]
+    return page(request, "register", "Register a table", step=1, inbox=listed, **more)
+
+
+def _second(request: Request, source: str, schema: str, **more: Any) -> Response:
+    return page(request, "register", "Register a table", step=2, source=source, schema=schema, **more)
+
+
+def _third(request: Request, source: str, text: str, schema: Schema, given: Mapping[str, str], **more: Any) -> Response:
+    keys = [name for name, column in schema.columns.items() if isinstance(column, Key)]
+    units = [("", "each record"), *((name, f"each person, by {name}") for name in keys)]
+    fixed = [("", "its place in the file"), *((name, f"its key, {name}") for name in keys)]
+    public = [PUBLIC["record"], _COLUMNS]
+    return page(
+        request, "register", "Register a table", step=3, source=source, schema=text, given=given, units=units,
+        keys=fixed, public=public, **more,
+    )  # fmt: skip
