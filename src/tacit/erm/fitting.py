@@ -150,11 +150,6 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         """Return a table of the coefficients beside the noise in them, the clearest first, and the guarantee."""
         return summary_of(self, most)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> Rows:
     """Clip rows to the norm and end them with a constant, unless they have one already."""

@@ -73,6 +73,11 @@ class Priced(Shown):
         refuse_if_unaffordable(self)
         return super().__sklearn_clone__()  # type: ignore[misc]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
     def _event_for(self, X: Any) -> Event | None:
         """Return the event of a fit: what an empty account refuses to pay when rows of this form are fitted."""
         asked = copy.copy(self)

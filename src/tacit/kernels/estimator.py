@@ -163,8 +163,3 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             )
 
         return in_lots(self, X, scores)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -223,7 +223,7 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
+        tags.target_tags.required, tags.input_tags.sparse = True, False
         if self.loss in CLASSIFICATION:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
         else:

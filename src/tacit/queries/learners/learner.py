@@ -198,11 +198,6 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         """Return the columns of a table as this learner asks about them."""
         return names
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 @dataclass(eq=False, repr=False)
 class SQClassifier(ExactAccuracy, SQLearner):
