@@ -2,16 +2,23 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from support.jobs import FIT, POINTS, SESSION, begun, ended, made
 from support.service import Running, made_up_table, running
 from tacit.data import Flag, Number, Schema
 from tacit.data.levels import Category
+from tacit.errors import TacitError
+from tacit.models.file import parameter_fields
+from tacit.models.kinds import NAMES, class_of
+from tacit.service.jobs import fits
 
 MARK = "quoted-by-nobody"
 SCRIPT = "<script>alert(1)</script>"
@@ -216,3 +223,35 @@ def test_markup_in_every_name_is_text(tmp_path: Path) -> None:
         session = made(served, "sessions", SESSION)["session"]
         found = served.post(f"/v1/sessions/{session}/answers", {"points": [{name: 3}]})
         assert found.headers["content-type"] == "application/json"
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["age", "ward", "auto", "", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["tuple", "pairs", "float", "fraction", "kind", "value", "points", "width", "x"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+NAMED = [
+    (known, name)
+    for known in (class_of(kind) for kind in NAMES)
+    for name in sorted(parameter_fields(known, known.saved).keys() - {"random_state", "schema"})
+]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(NAMED), PLAIN)
+def test_any_value_of_any_parameter_is_taken_or_refused(clinic: Clinic, named: tuple[Any, str], value: Any) -> None:
+    """Whatever a parameter is, a fit can be prepared or is refused in tacit's own words."""
+    known, name = named
+    dataset = clinic.served.service.datasets.get("clinic")
+    given_ = {"epsilon": 1.0, "kernel": {"kind": "linear", "value": {}}, name: value}
+    own = parameter_fields(known, known.saved)
+    body = {"estimator": known.__name__, "parameters": {key: each for key, each in given_.items() if key in own}}
+    with suppress(TacitError):
+        fits.prepared(dataset, body)

@@ -1,6 +1,6 @@
 """Saving a fitted estimator and loading it again: the same class, the same predictions, bit for bit."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,6 +29,11 @@ def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
     What is written was released, or is public: saving costs nothing. The handle of a ledger is not written (its entry
     is), nor a `random_state` that is no whole number. A model that holds records or code is refused.
     """
+    write_whole(path, bytes_of(model, card=card))
+
+
+def bytes_of(model: Any, *, card: Card | None = None) -> Iterator[bytes]:
+    """Return what `save` writes, piece by piece."""
     kind, saved = kind_of(model), cast(Saved, type(model).saved)
     check_is_fitted(model)
     writing = WritingAside()
@@ -39,7 +44,7 @@ def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
         "fitted": _attributes(model, saved, writing),
         "card": (card or getattr(model, "card_", None) or card_of_model(model)).plain(),
     }
-    write_whole(path, pack(document, writing.arrays))
+    return pack(document, writing.arrays)
 
 
 def load(path: str | Path) -> Any:

@@ -142,8 +142,10 @@ def _count(plain: object, depth: int = 0, count: int = 0) -> int:
 
 def _check_size(name: str, plain: Any) -> None:
     """Refuse a parameter that would ask for more work than a service does for one analyst."""
-    if name == "landmarks" and isinstance(plain, Mapping):
+    if name == "landmarks" and (plain is None or isinstance(plain, Mapping)):
         return
+    if name == "landmarks" and type(plain) is not int:
+        raise InvalidParameter('landmarks must be a number of points to spread, or {"points": [[...], ...]}.')
     plain = next(iter(plain.values())) if isinstance(plain, Mapping) and plain.keys() in _TAGS else plain
     sized = isinstance(plain, list | Mapping)
     size, largest = len(plain) if sized else plain, _LARGEST.get(name, _LONGEST_LIST if sized else math.inf)

@@ -1,18 +1,14 @@
 """Fits: an estimator learns from a part of a data set, and becomes a model file with its card and a page."""
 
-import math
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tacit.accounting.ledger import Ledger
+from tacit.data.curves import checked_pairs
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
-from tacit.models.file import save
+from tacit.models.file import bytes_of
 from tacit.releases import Release
 from tacit.reports.card import Card, card_of_model
 from tacit.reports.page import model_page
@@ -55,7 +51,7 @@ def check_work(estimator: Any, records: Records) -> None:
     if not hasattr(estimator, "landmarks"):
         return
     points = estimator.landmarks
-    count = records.n if points is None else points if isinstance(points, int) else np.shape(points)[0]
+    count = records.n if points is None else points if isinstance(points, int) else points.shape[0]
     held = records.n * max(width, count)
     if held > MOST_AT_ONCE:
         raise InvalidParameter(
@@ -72,8 +68,8 @@ def _most_features(estimator: Any, records: Records) -> int:
         name: max(line, len(column.classes)) if isinstance(column, Levelled) else line
         for name, column in ((each, schema.columns[each]) for each in schema.features)
     }
-    named = [[sizes.get(str(each), 0) for each in pair] for pair in pairs or ()]
-    return sum(sizes.values()) + sum(math.prod(pair) for pair in named)
+    named = checked_pairs(pairs, schema.features)
+    return sum(sizes.values()) + sum(sizes[one] * sizes[other] for one, other in named)
 
 
 def fit(dataset: Dataset, job: Job, ledger: Ledger) -> Product:
@@ -109,8 +105,5 @@ def paid(release: Release[Any]) -> dict[str, Any]:
 
 
 def file_of(model: Any, card: Card) -> bytes:
-    """Return the bytes of a model file."""
-    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
-        path = Path(folder) / "model.tacit"
-        save(model, path, card=card)
-        return path.read_bytes()
+    """Return the bytes of a model file: what was drawn is on no disk before it is kept."""
+    return b"".join(bytes_of(model, card=card))

@@ -34,9 +34,13 @@ def open_session(dataset: Dataset, job: Job, ledger: Ledger, sessions: Path) -> 
     name = f"{job.id}-{job.holder}"
     folder = private_folder(private_folder(sessions) / name)
     predictor.ledger, predictor.state = ledger, folder / STATE
-    predictor.fit(records)
-    keep(predictor, folder / SECRET)
-    return facts_of(predictor, job, records), name
+    try:
+        predictor.fit(records)
+        keep(predictor, folder / SECRET)
+        return facts_of(predictor, job, records), name
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def facts_of(predictor: InteractiveKernelPredictor, job: Job, records: Records) -> dict[str, Any]:
