@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+import tacit.erm.perturbations.perturbation as perturbation
 from tacit.data import Category, Column, Flag, Key, Number, Schema
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
@@ -63,3 +65,32 @@ MODELS: list[tuple[str, Callable[[], Any]]] = [
     ("answer", lambda: PrivateERM(Logistic(), 1.0, random_state=3)),
     ("score", lambda: PrivateERM(HuberRegression(0.5, 1.0), 1.0, random_state=3)),
 ]
+
+
+def watch_certificates(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Keep note of how far every solution of the fits that follow is from the exact minimiser at most."""
+    found: list[float] = []
+    honest = perturbation.solve
+
+    def solved(*given: Any) -> Any:
+        solution = honest(*given)
+        found.append(solution.distance)
+        return solution
+
+    monkeypatch.setattr(perturbation, "solve", solved)
+    return found
+
+
+def check_same(held: Any, other: Any, target: str, certified: list[float]) -> None:
+    """Compare fits of one seed: no farther apart than the certificates of both allow, and for the same guarantee.
+
+    Without certificates what differs is the rounding of sums alone.
+    """
+    largest = np.abs(held.coef_).max()
+    apart = np.linalg.norm(np.append(held.coef_ - other.coef_, held.intercept_ - other.intercept_))
+    # Numbers are fitted in halves of their declared range.
+    unit = 10.0 if target == "score" else 1.0
+    assert len(certified) in (0, 2)
+    assert apart <= 1.01 * unit * sum(certified) + 1e-12 * largest if certified else apart <= 1e-9 * largest
+    assert held.alpha_ == other.alpha_
+    assert held.release_.guarantee == other.release_.guarantee
