@@ -202,7 +202,7 @@ def test_a_bad_label_is_refused_before_anything(label: object, ledger: Ledger, s
 
 PACKAGE = Path(tacit.__file__).parent
 RANDOM_MODULES = {"random", "secrets", "randomgen", "numpy.random", "uuid"}
-DRAWING = {"uniform", "laplace", "gaussian", "spherical", "gumbel", "logarithmic", "one_of", "within"}
+DRAWING = {"uniform", "laplace", "gaussian", "spherical", "gumbel", "repetitions", "one_of", "within"}
 COINS = {"permutation"}
 COIN_TOSSERS = {"evaluation/splits.py"}
 """What is no noise but public coins, tossed without looking at a record, and who may toss them."""

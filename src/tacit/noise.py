@@ -187,16 +187,18 @@ def one_of(source: Source, size: int) -> int:
     return int(source.generator().integers(size))
 
 
-def logarithmic(source: Source, stop: Fraction) -> int:
-    """Draw k = 1, 2, ... with probability proportional to (1 - stop)^k / k, exactly and however large it may be.
+def repetitions(source: Source, stop: Fraction) -> int:
+    """Draw k = 1, 2, ... with probability proportional to (1 - stop)^k |binomial(1/2, k)|, exactly and without an end.
 
-    A number of tosses until one says stop has probability proportional to (1 - stop)^k; it is kept with chance 1/k.
+    The first success of tosses whose j-th has chance 1/(2j) is the k-th with probability |binomial(1/2, k)|; it is kept
+    if tosses of chance `stop` have no success before the k-th.
     """
     generator = source.generator()
     while True:
-        tosses = _until(generator, stop)
-        if generator.integers(tosses) == 0:
-            return tosses
+        ended = _until(generator, stop)
+        for toss in range(1, ended + 1):
+            if generator.integers(2 * toss) == 0:
+                return toss
 
 
 def within(source: Source) -> int | None:

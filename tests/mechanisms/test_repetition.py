@@ -16,7 +16,10 @@ from tacit.noise import SystemEntropy
 
 def law(stop, longest):
     """Return the chances of K = 1, ..., longest."""
-    return {k: (1 - stop) ** k / (k * math.log(1 / stop)) for k in range(1, longest + 1)}
+    half = [0.5]
+    for k in range(2, longest + 1):
+        half.append(half[-1] * (1 - 1.5 / k))
+    return {k: (1 - stop) ** k * each / (1 - math.sqrt(stop)) for k, each in enumerate(half, 1)}
 
 
 def counted(size, mechanism, longest=None):
@@ -37,7 +40,7 @@ def counted(size, mechanism, longest=None):
 
 @pytest.mark.stats
 @pytest.mark.parametrize("runs", [1.5, 8, 40])
-def test_the_number_of_runs_has_the_logarithmic_law_and_no_end(runs):
+def test_the_number_of_runs_has_its_law_and_no_end(runs):
     """Through the door, K = 1, 2, ... has its chances; cut off at the law's tail it is noticed (the twin)."""
     mechanism = Repetition(Budget(1), 3, runs)
     chances = law(float(mechanism.stop), 12)
@@ -60,7 +63,7 @@ def test_the_sampler_is_exact_for_any_fraction():
     """Large and small chances to stop: every cell fits, and one with a tenth more stops does not (the twin)."""
     source, size = SystemEntropy(), sample_size(12_000)
     for stop in (Fraction(1, 2), Fraction(1, 30)):
-        found = Counter(noise.logarithmic(source, stop) for _ in range(size))
+        found = Counter(noise.repetitions(source, stop) for _ in range(size))
         assert cells_fit(found, law(float(stop), 10), size)
     assert not cells_fit(found, law(3 / 30, 10), size)
     assert max(found) > 40
@@ -70,7 +73,7 @@ def test_the_average_is_the_one_asked_for():
     """The chance to stop follows from the average number of runs, from 1 to the largest."""
     for runs in (1.001, 2, 30, 1000, LONGEST):
         stop = float(Repetition(Budget(1), 2, runs).stop)
-        assert math.isclose((1 / stop - 1) / math.log(1 / stop), runs, rel_tol=1e-3)
+        assert math.isclose((1 + 1 / math.sqrt(stop)) / 2, runs, rel_tol=1e-3)
 
 
 def loss(slope, epsilon, grid):
@@ -89,44 +92,45 @@ def loss(slope, epsilon, grid):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("stop", [0.1, 1e-3, 1e-6])
-def test_the_exact_loss_is_at_most_twice_that_of_a_run_and_a_cut_off_exceeds_it(epsilon, stop):
-    """f' moves by e^epsilon at most, and nearly so; with min(K, 20) it moves by more once stops are rare (the twin)."""
+def test_the_exact_loss_is_at_most_three_halves_of_a_run_and_a_cut_off_exceeds_it(epsilon, stop):
+    """f' moves by e^(epsilon/2) at most, nearly so; with min(K, 20) by more once stops are rare (the twin)."""
     grid = np.geomspace(1e-9, 1 - 1e-9, 2000)
-    keep, unit = 1 - stop, math.log(1 / stop)
+    keep = 1 - stop
 
     def whole(x):
-        return keep / (unit * (1 - keep * x))
+        return keep / (2 * (1 - math.sqrt(stop)) * math.sqrt(1 - keep * x))
 
     def cut(x, longest=20):
         chances = law(stop, longest - 1)
         rest = 1 - math.fsum(chances.values())
         return math.fsum(k * p * x ** (k - 1) for k, p in chances.items()) + longest * rest * x ** (longest - 1)
 
-    assert loss(whole, epsilon, grid) <= 2 * epsilon + 1e-9
+    assert loss(whole, epsilon, grid) <= 1.5 * epsilon + 1e-9
+    assert math.isclose(whole(0.3), sum(k * p * 0.3 ** (k - 1) for k, p in law(stop, 60).items()), rel_tol=1e-9)
     if stop < 0.05:
-        assert loss(whole, epsilon, grid) > 1.9 * epsilon
-        assert loss(cut, epsilon, grid) > 2.2 * epsilon
+        assert loss(whole, epsilon, grid) > 1.45 * epsilon
+        assert loss(cut, epsilon, grid) > 1.55 * epsilon
 
 
-def test_the_price_is_twice_a_run_charged_before_any(tmp_path):
-    """The ledger charges the event before the first run; what does not fit runs nothing; a run has half of it."""
+def test_the_price_is_three_halves_of_a_run_charged_before_any(tmp_path):
+    """The ledger charges the event before the first run; what does not fit runs nothing; a run has two thirds."""
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'l.db'}", name="l", budget=Budget(1))
-    mechanism = Repetition(Budget(0.7), 2, 5)
-    assert mechanism.inner == Budget(0.35)
+    mechanism = Repetition(Budget(0.75), 2, 5)
+    assert mechanism.inner == Budget(0.5)
 
     def run(candidate, source):
-        assert ledger.spent == Budget(0.7)
+        assert ledger.spent == Budget(0.75)
         return Run(candidate, 0.0)
 
     found = release(mechanism, run, label="search", ledger=ledger)
-    assert found.entry.amount == Budget(0.7)
+    assert found.entry.amount == Budget(0.75)
     assert found.entry.event == mechanism.event
     with pytest.raises(BudgetExceeded):
         release(mechanism, pytest.fail, label="search", ledger=ledger)
 
 
-def test_candidates_are_drawn_evenly_and_failures_come_last():
-    """All candidates have the same chance, and a run that failed wins against none that did not."""
+def test_the_first_candidate_is_drawn_half_of_the_time_and_failures_come_last():
+    """The others have the same chance each, and a run that failed wins against none that did not."""
     mechanism = Repetition(Budget(1), 4, 30)
     drawn = Counter()
 
@@ -139,8 +143,9 @@ def test_candidates_are_drawn_evenly_and_failures_come_last():
         best = release(mechanism, run, label="r", random_state=seed).value
         assert (best.candidate == 0) == (drawn[0] > drawn_before)
     size = sum(drawn.values())
-    assert cells_fit(drawn, dict.fromkeys(range(4), 0.25), size)
-    assert not cells_fit(drawn, dict.fromkeys(range(3), 0.2), size)
+    chances = {0: 1 / 2, 1: 1 / 6, 2: 1 / 6, 3: 1 / 6}
+    assert cells_fit(drawn, chances, size)
+    assert not cells_fit(drawn, dict.fromkeys(range(4), 0.25), size)
 
 
 @pytest.mark.parametrize("wrong", [{"runs": 1}, {"runs": 1e9}, {"runs": math.nan}, {"candidates": 0}, {"budget": 1.0}])

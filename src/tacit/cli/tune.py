@@ -40,7 +40,7 @@ def tune(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the best parameters: half of epsilon goes to each run, and the best of them is yours, paid for.
+    """Search for the best parameters: two thirds of epsilon go to each run, and the best of them is yours, paid for.
 
     How long it takes tells how many runs there were, which is not private: do not publish it.
     """
@@ -77,7 +77,7 @@ def tune(
             "model": str(output),
             "report": str(files.report),
         }
-        chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
+        chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items()) or "as it was given"
         words = f"best       {chosen}\n{search.scoring_:10} {search.best_score_:.4f} within {search.score_noise_:.4f}\n"
         out.result(plain, f"{words}model      {output}\nguarantee  {search.release_.guarantee}")
 

@@ -56,16 +56,17 @@ class Priced(Shown):
     ledger: Ledger | None
     random_state: object
 
-    def price(self, X: Any = None) -> Price:
+    def price(self, X: Any = None, *, groups: object = None) -> Price:
         """Return what `fit` would charge, and whether the ledger can pay it; nothing is charged.
 
-        X is the `Records`, or the table, to be fitted: only its shape and what it declares are used, never a record.
+        X is the `Records`, or the table, to be fitted: only its shape and what it declares are used, never a record,
+        and of `groups`, which say whose its rows are, how many persons they name.
         Without X the budget is told, and the event is not. It is the most that is charged: a question that was asked
         of the same records before, under the same ledger, is answered again for nothing. A seed, or made-up records,
         would charge nothing: told is what the same fit costs when it is meant.
         """
         budget = needed_budget(self.epsilon, self.delta)
-        event = None if X is None or budget is None else self._event_for(X)
+        event = None if X is None or budget is None else self._event_for(X, groups)
         ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
         return price_of(type(self).__name__, budget, event, ledger)
 
@@ -78,17 +79,18 @@ class Priced(Shown):
         tags.input_tags.sparse = True
         return tags
 
-    def _event_for(self, X: Any) -> Event | None:
+    def _event_for(self, X: Any, groups: object) -> Event | None:
         """Return the event of a fit: what an empty account refuses to pay when rows of this form are fitted."""
         asked = copy.copy(self)
         asked.random_state = None
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            unit = X.whom if isinstance(X, Records) else "record"
+            unit = X.whom if isinstance(X, Records) else "record" if groups is None else "person"
+            owned = {} if groups is None else {"groups": groups}
             address = f"sqlite:///{Path(folder) / 'empty.db'}"
             asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST), unit=unit)
             try:
-                asked.fit(*stand_in(X, getattr(self, "classes", None)))  # type: ignore[attr-defined]
+                asked.fit(*stand_in(X, getattr(self, "classes", None)), **owned)  # type: ignore[attr-defined]
             except BudgetExceeded as refusal:
                 return refusal.event
         return None

@@ -97,6 +97,7 @@ def private_cross_validate(
     y: Any = None,
     *,
     epsilon: float,
+    groups: object = None,
     folds: int = 5,
     scoring: Scoring = "auto",
     confidence: float = 0.95,
@@ -110,17 +111,18 @@ def private_cross_validate(
     sorted folds, and anything fitted to all records beforehand, would not be covered, and cannot be asked for.
     Reference: cross_validation.md.
 
+    `groups` name the persons whose rows X holds: it is then private for persons, who are in one fold each.
     To judge one model, hold records out instead: a fit on one part and a score on another cost the larger of the two.
     """
     mechanism, chosen = _mechanism(estimator, epsilon, folds), checked_scoring(scoring, estimator)
     level = checked_confidence(confidence)
-    data = Data.of(clone(estimator), X, y)
+    data = Data.of(clone(estimator), X, y, groups)
     if data.slots < mechanism.folds:
         raise InvalidParameter(f"{mechanism.folds} folds need as many records, got {data.slots}.")
     fold = np.empty(data.slots, dtype=np.intp)
     fold[places(data.slots)] = np.arange(data.slots) % mechanism.folds
     setting = told(clone(estimator), data)
-    setting.price(data.part(fold != 0).X)
+    data.part(fold != 0).price(setting)
     payer_, coins = payer(X, ledger, random_state)
     law = Laplace.for_budget(mechanism.judging)
 

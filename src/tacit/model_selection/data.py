@@ -5,8 +5,9 @@ alone, so that replacing what is in it moves nothing else: training on one part 
 parallel.
 """
 
+import inspect
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -15,11 +16,12 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
 from tacit.accounting.unit import Unit
+from tacit.data.persons import Persons
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import refuse_targets, target_of
-from tacit.estimators.price import Priced
+from tacit.estimators.price import Price, Priced
 from tacit.estimators.tables import validated
 from tacit.noise import public_stream
 from tacit.numerics.arrays import Floats
@@ -39,12 +41,27 @@ class Data:
     classes: NDArray[Any] | None
     target_range: tuple[float, float] | None
     assumed: str
+    persons: Persons | None = None
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any) -> "Data":
+    def of(cls, estimator: Any, X: Any, y: Any, groups: object = None) -> "Data":
         """Read what is public about the data of an estimator; refuse what its fit would refuse."""
         if isinstance(X, Records):
+            if groups is not None:
+                raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids").')
             return cls._of_records(estimator, X, y)
+        rows = cls._of_rows(estimator, X, y)
+        persons = Persons.given(groups)
+        if persons is None:
+            return rows
+        if len(persons.owners) != rows.slots:
+            raise InvalidParameter("groups must have one entry for each row of X.")
+        if "groups" not in inspect.signature(estimator.fit).parameters:
+            raise InvalidParameter(f"{type(estimator).__name__} takes no groups: give Records(..., unit=...) instead.")
+        return replace(rows, slots=persons.n, persons=persons)
+
+    @classmethod
+    def _of_rows(cls, estimator: Any, X: Any, y: Any) -> "Data":
         if not (isinstance(X, np.ndarray) or issparse(X) or hasattr(X, "iloc")):
             raise InvalidParameter(
                 f"wanted Records, an array, a sparse matrix or a pandas frame, got {type(X).__name__}. Open other "
@@ -79,23 +96,43 @@ class Data:
     @property
     def unit(self) -> Unit:
         """Whom a release about the data protects."""
-        return self.X.whom if isinstance(self.X, Records) else "record"
+        return self.X.whom if isinstance(self.X, Records) else "record" if self.persons is None else "person"
 
     def part(self, chosen: NDArray[np.bool_]) -> "Data":
         """Return the slots where `chosen` is true."""
-        if not isinstance(self.X, Records):
-            return Data(
-                self.X.iloc[chosen] if hasattr(self.X, "iloc") else self.X[np.flatnonzero(chosen)],
-                self.y[chosen], int(chosen.sum()), self.classes, self.target_range, self.assumed,
-            )  # fmt: skip
-        owners = self.X.owners()
+        owners = self._owners
         rows = np.flatnonzero(chosen if owners is None else chosen[owners])
+        if not isinstance(self.X, Records):
+            return replace(
+                self, X=self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], y=self.y[rows],
+                slots=int(chosen.sum()), persons=None if owners is None else Persons.of(owners[rows]),
+            )  # fmt: skip
         return Data(self.X.chosen(rows), None, int(chosen.sum()), self.classes, self.target_range, self.assumed)
 
+    def fit(self, model: Any) -> None:
+        """Fit a model to this."""
+        if isinstance(self.X, Records):
+            model.fit(self.X)
+        else:
+            model.fit(self.X, self.y, **self._owned)
+
+    def price(self, model: Any) -> Price:
+        """Return what fitting a model to this costs."""
+        price: Price = model.price(self.X, **self._owned)
+        return price
+
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What `fit` is given."""
-        return (self.X,) if isinstance(self.X, Records) else (self.X, self.y)
+    def _owners(self) -> NDArray[Any] | None:
+        owners: NDArray[Any] | None
+        if isinstance(self.X, Records):
+            owners = self.X.owners()
+        else:
+            owners = None if self.persons is None else self.persons.owners
+        return owners
+
+    @property
+    def _owned(self) -> dict[str, Any]:
+        return {} if self.persons is None else {"groups": self.persons.owners}
 
     def targets(self) -> NDArray[Any]:
         """Return the target of every row: a class, None for one that is not declared, or a number."""
@@ -103,7 +140,10 @@ class Data:
 
     def weights(self) -> Floats:
         """Return how much each row counts, at most 1 together for what one slot holds."""
-        own = self.X.weights() if isinstance(self.X, Records) else None
+        if isinstance(self.X, Records):
+            own = self.X.weights()
+        else:
+            own = None if self.persons is None else self.persons.weights
         return np.ones(len(self.targets())) if own is None else own
 
 

@@ -55,7 +55,7 @@ def judged(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model.fit(*train.arguments)
+            train.fit(model)
             good = goodness(model, test, scoring)
         except Exception:
             return None

@@ -144,7 +144,8 @@ def _reached(estimator: Any, train: Data, test: Data, epsilon: float, delta: flo
     if train.y is not None:
         model.set_params(classes=train.classes)
     with public_data():
-        return goodness(model.fit(*train.arguments), test, "accuracy") / test.slots
+        train.fit(model)
+        return goodness(model, test, "accuracy") / test.slots
 
 
 def _crossing(curve: Floats, target: float) -> float:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
 from typing import Any, Self, final
 
-import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
@@ -12,21 +12,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.checks import finite_number, whole_number
 from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.mechanism import typed_below
 from tacit.mechanisms.repetition import Repetition, Run
-from tacit.model_selection.data import Data, checked_estimator, places
+from tacit.model_selection.data import Data, checked_estimator
 from tacit.model_selection.judging import Scoring, checked_scoring, in_words, judged
 from tacit.noise import Source
 from tacit.releases import Release, release
 
 _TOLD = ("epsilon", "delta", "ledger", "random_state", "classes", "target_range")
 """Parameters that are the search's own, or the same for all candidates."""
+
+_JUDGING = Fraction(1, 20)
+"""The part of a run that its score costs."""
 
 
 def _has(name: str) -> Any:
@@ -36,30 +39,37 @@ def _has(name: str) -> Any:
 @final
 @dataclass(eq=False, repr=False)
 class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fits candidates drawn at random, a secret number of times, judges each on a fixed hold-out, and keeps the best.
+    """Fits candidates drawn at random, a secret number of times, judges each with noise, and keeps the best.
 
-    Half of epsilon is the budget of one run: a model fitted to the training part, and a noisy score on the hold-out.
-    The best run, model and all, costs twice that however many runs there were. The model is not fitted again:
-    `best_estimator_` is the one that won, paid for.
+    Two thirds of epsilon are the budget of one run: a model fitted to all records, and, for a twentieth of that, a
+    noisy score on the same records. The best run, model and all, costs half as much again however many runs there were.
+    The model is not fitted again: `best_estimator_` is the one that won, paid for. The estimator as it was given is a
+    candidate too, and is drawn half of the time; the others share the rest.
 
     Guarantee: best_estimator_, best_params_ and best_score_ together are epsilon-private, for replace-one neighbours.
-    Assumes: what the estimator assumes; the candidates and which slots are held out are public. **The time that `fit`
-    takes stays secret**: it tells the number of runs, for which the guarantee does not hold.
+    Assumes: what the estimator assumes; the candidates are public. **The time that `fit` takes stays secret**: it tells
+    the number of runs, for which the guarantee does not hold.
     Reference: search.md.
 
-    The running time has no limit: it is that of `runs` fits on average, in one search of twenty of more than five
-    times as many.
+    The running time has no limit: half of all searches make a single run, and one in twenty more than five times the
+    average.
 
     Parameters
     ----------
     estimator : a classifier or regression of tacit's, without ledger, seed or delta.
-    candidates : a list of parameters to try, [{"alpha": 0.1}, ...], or lists of values to combine, {"alpha": [...]}.
+    candidates : a list of parameters to try besides the estimator's own, [{"alpha": 0.1}, ...], or lists of values to
+        combine, {"alpha": [...]}.
     epsilon : the price of everything. Runs are pure: with a delta no such price is proved, and it is refused.
     runs : how many fits there are on average; by default five for each candidate, and 50 at least.
-    hold_out : the share of slots (records or persons) to judge by.
     scoring : "accuracy" or "log_loss" of classifiers, "error" (the mean absolute one) of regressions.
     ledger : the account to charge, before the first run.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
+
+    Attributes
+    ----------
+    best_estimator_, best_params_, best_index_ : the model that won, what was changed in it, and its place among the
+        candidates: -1, and nothing changed, for the estimator as it was given.
+    best_score_, score_noise_, scoring_ : its score, how far noise alone may move that in 95 of 100 cases, and of what.
     """
 
     estimator: Any = None
@@ -67,7 +77,6 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     _: KW_ONLY
     epsilon: float | None = None
     runs: float | None = None
-    hold_out: float = 0.1
     scoring: Scoring = "auto"
     ledger: Ledger | None = None
     random_state: object = None
@@ -78,45 +87,44 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ledger, _ = payer(X, self.ledger, None)
         return price_of(type(self).__name__, mechanism.budget, mechanism.event, ledger)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Charge for the whole search, then run it on `Records`, or on rows X and their targets y."""
+    def fit(self, X: Any, y: Any = None, groups: object = None) -> Self:
+        """Charge for the whole search, then run it on `Records`, or on rows X and their targets y.
+
+        With `groups`, the ids of the persons whose rows they are, it is private for persons, as for `Records` with a
+        unit.
+        """
         mechanism, scoring = self._mechanism(), checked_scoring(self.scoring, self.estimator)
-        settings = [
-            clone(self.estimator).set_params(**each, epsilon=mechanism.inner.epsilon) for each in self._listed()
-        ]
-        data = Data.of(clone(self.estimator), X, y)
-        held = np.zeros(data.slots, dtype=np.bool_)
-        held[places(data.slots)[: self._held(data.slots)]] = True
-        train, test = data.part(~held), data.part(held)
+        fitting, judging = _shared(mechanism.inner)
+        settings = [clone(self.estimator).set_params(**each, epsilon=fitting.epsilon) for each in ({}, *self._listed())]
+        data = Data.of(clone(self.estimator), X, y, groups)
         for each in settings:
-            told(each, data).price(train.X)
+            data.price(told(each, data))
         ledger, coins = payer(X, self.ledger, self.random_state)
-        law = Laplace.for_budget(mechanism.inner)
+        law = Laplace.for_budget(judging)
 
         def run(candidate: int, source: Source) -> Run:
             # A run that fails is an outcome below all others, and says nothing of why.
-            return Run(candidate, *(judged(settings[candidate], train, test, scoring, law, source) or ()))
+            return Run(candidate, *(judged(settings[candidate], data, data, scoring, law, source) or ()))
 
         found = release(
             mechanism, run, label=f"{type(self).__name__}: {type(self.estimator).__name__}", ledger=ledger,
-            random_state=coins, public=(*mechanism.public, f"{test.slots} held out", data.assumed), unit=data.unit,
+            random_state=coins, public=(*mechanism.public, data.assumed), unit=data.unit,
         )  # fmt: skip
         if found.value.found is None:
             raise QueryFailed("no run of the search succeeded; why is not told, as it may depend on records.")
-        return fitted_together(self, lambda fresh: fresh._keep(found, data, scoring, test.slots, law))
+        return fitted_together(self, lambda fresh: fresh._keep(found, data, scoring, law))
 
-    def _keep(self, found: Release[Run], data: Data, scoring: str, slots: int, law: Laplace) -> None:
+    def _keep(self, found: Release[Run], data: Data, scoring: str, law: Laplace) -> None:
         best: Any = found.value.found
         best.ledger = self.ledger
         best.release_ = found.map(lambda _: best.release_.value)
         self.best_estimator_ = best
-        self.best_index_ = found.value.candidate
-        self.best_params_ = dict(self._listed()[self.best_index_])
+        self.best_index_ = found.value.candidate - 1
+        self.best_params_ = {} if self.best_index_ < 0 else dict(self._listed()[self.best_index_])
         self.scoring_ = scoring
         self.best_score_ = in_words(scoring, found.value.score, data.target_range)
-        self.score_noise_ = abs(
-            in_words(scoring, law.error(0.95) / slots, data.target_range) - in_words(scoring, 0.0, data.target_range)
-        )
+        reach = law.error(0.95) / data.slots
+        self.score_noise_ = abs(in_words(scoring, reach, data.target_range) - in_words(scoring, 0.0, data.target_range))
         self.release_ = found.map(lambda _: self.best_params_)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(best, name):
@@ -135,7 +143,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         listed = self._listed()
         runs = max(50, 5 * len(listed)) if self.runs is None else self.runs
-        return Repetition(Budget(budget.exact_epsilon), len(listed), runs)
+        return Repetition(Budget(budget.exact_epsilon), 1 + len(listed), runs)
 
     def _listed(self) -> list[Mapping[str, Any]]:
         """Return the parameters of every candidate."""
@@ -152,13 +160,6 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if unknown := names - set(self.estimator.get_params()):
             raise InvalidParameter(f"{type(self.estimator).__name__} has no parameter {', '.join(sorted(unknown))}.")
         return list(listed)
-
-    def _held(self, slots: int) -> int:
-        share = finite_number("hold_out", self.hold_out)
-        held = round(share * whole_number("the number of records", slots)) if 0 < share < 1 else 0
-        if not 0 < held < slots:
-            raise InvalidParameter(f"hold_out must leave records on both sides, got {self.hold_out!r} of {slots}.")
-        return held
 
     def predict(self, X: Any) -> Any:
         """Return what the best model predicts."""
@@ -196,3 +197,9 @@ def told(estimator: Any, data: Data) -> Any:
     if data.y is not None and data.classes is not None and "classes" in estimator.get_params():
         estimator.set_params(classes=data.classes)
     return estimator
+
+
+def _shared(whole: Budget) -> tuple[Budget, Budget]:
+    """Return what a run's fit and its score cost: together no more than the run."""
+    judging = Budget(typed_below(whole.exact_epsilon * _JUDGING))
+    return Budget(typed_below(whole.exact_epsilon - judging.exact_epsilon)), judging
