@@ -3,9 +3,9 @@
     python benchmarks/private_search.py [repeats]
 
 Test accuracy on a fifth of the records, new splits and noise each time (rehearsals). Ridges "about the default" are the
-default one, for the epsilon of a run's fit and by public quantities alone, times the root of 2 to the powers from -4 to 3;
-"decades" are what somebody lays who knows nothing, eight from 1e-5 to 100. The law of the search was chosen on made-up
-tables (`search_law.py`). Written to benchmarks/results/private_search.md.
+default one, for the epsilon of a run's fit and by public quantities alone, times the root of 2 to the powers from -4 to
+3; "decades" are what somebody lays who knows nothing, eight from 1e-5 to 100. The law of the search was chosen on
+made-up tables (`search_law.py`). Written to benchmarks/results/private_search.md.
 """
 
 import sys

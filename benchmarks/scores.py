@@ -5,9 +5,11 @@ On each table a model is fitted once and judged on 8,000 held-out rows (persons,
 difference between private and exact figures and, beside it, how often the range of noise, stated at 95 %, holds the
 exact one. The calibration error is the exact one over the report's own groups. The last lines draw the held-out rows
 afresh every time, and say how often the range of noise and sampling holds the figure of all rows that were not learned
-from. Defaults of `report` were chosen on made-up scores, not here.
+from. Defaults of `report` were chosen on made-up scores (`score_choices.py`), not here.
 
     python benchmarks/scores.py [releases]     writes results/scores.md
+
+Of 200 releases of which 95 % are covered, between 92 and 98 % are, in 95 of 100 such cells.
 """
 
 import sys
@@ -161,7 +163,7 @@ def population(held: Any, epsilon: float, releases: int) -> str:
 
 
 def main() -> None:
-    releases = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    releases = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     tables = {table.name: table for table in (*TABLES, COVERS)}
     two, number = [], []
     wide = ""

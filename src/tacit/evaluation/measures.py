@@ -14,13 +14,14 @@ from tacit.numerics.arrays import Floats
 Measure = Callable[[Floats], Floats]
 
 
-def auc(floor: float) -> Measure:
-    """Return the area under the ROC curve; one half where a class is no more than noise."""
+def auc(floors: Floats) -> Measure:
+    """Return the area under the ROC curve; one half where a class is no more than noise, its floor."""
+    least, fewest = floors.tolist()
 
     def measure(masses: Floats) -> Floats:
         positive, negative, ones, zeros = _classes(masses)
         won = np.sum(positive * (np.cumsum(negative, axis=-1) - negative / 2), axis=-1)
-        return np.asarray(0.5 + (won - ones * zeros / 2) / (np.maximum(ones, floor) * np.maximum(zeros, floor)))
+        return np.asarray(0.5 + (won - ones * zeros / 2) / (np.maximum(ones, least) * np.maximum(zeros, fewest)))
 
     return measure
 
@@ -72,14 +73,15 @@ RATES = (
 )  # fmt: skip
 
 
-def rates(above: Floats, floor: float) -> Measure:
+def rates(above: Floats, floors: Floats) -> Measure:
     """Return all `RATES` of calling positive what lies above a threshold."""
+    least, fewest = floors.tolist()
 
     def measure(masses: Floats) -> Floats:
         positive, negative, ones, zeros = _classes(masses)
         hits, alarms = np.sum(positive * above, axis=-1), np.sum(negative * above, axis=-1)
-        some, none = np.maximum(ones, floor), np.maximum(zeros, floor)
-        total, named = np.maximum(ones + zeros, floor), np.maximum(hits + alarms, 1.0)
+        some, none = np.maximum(ones, least), np.maximum(zeros, fewest)
+        total, named = np.maximum(ones + zeros, max(least, fewest)), np.maximum(hits + alarms, 1.0)
         misses, rejected = ones - hits, zeros - alarms
         recall, specificity = hits / some, rejected / none
         found = (

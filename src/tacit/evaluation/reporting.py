@@ -35,7 +35,9 @@ from tacit.evaluation.table import ScoreTable
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 
-_CLEAR, _LOOK = 4.0, 1 / 8
+_CLEAR, _WELL_CLEAR, _LOOK = 4.0, 25.0, 1 / 8
+"""How far records must stand out from the noise of a tree for it to choose bins: well, if they would be log-odds."""
+
 _USUAL, _NEAR = 3.0, 0.75
 """Where edges are if they cannot be chosen: log-odds or scores, and errors in parts of half the target's range."""
 
@@ -45,7 +47,7 @@ _LEAST = 1e-100
 """Edges nearer to 0 than this are 0: bins that are narrower have no width in doubles."""
 
 _FEWEST, _MOST = 8, 64
-_GROWTH = 0.23
+_GROWTH = 0.38
 """Bins grow with the cube root of records times epsilon: made-up scores have then as much of binning as of noise."""
 
 
@@ -105,9 +107,9 @@ def report(
     layout = Layout(
         kind="two" if size == 2 else "several",
         classes=size,
-        bins=_bins(bins, budget, held.count),
+        bins=_bins(bins, budget, held.count * 2 // size),
         fixed=fixed,
-        given=_given(bins, likely, budget, held.count),
+        given=_given(bins, likely, budget, held.count * 2 // size, likely and size == 2),
         low=-top,
         high=top,
         log_odds=likely,
@@ -204,21 +206,21 @@ def _edges(bins: Bins, likely: bool) -> tuple[float, ...]:
     return tuple(edges)
 
 
-def _given(bins: Bins, likely: bool, budget: Budget, count: int) -> tuple[float, ...]:
-    """Return the edges that were given; usual ones where the noise would choose."""
+def _given(bins: Bins, likely: bool, budget: Budget, count: int, usual: bool) -> tuple[float, ...]:
+    """Return the edges that were given; usual ones where noise would choose, the sooner if they are known to fit."""
     edges = _edges(bins, likely)
-    if edges or _can_choose(budget, 1, count):
+    if edges or _can_choose(budget, 1, count, _WELL_CLEAR if usual else _CLEAR):
         return edges
     return tuple(np.linspace(-_USUAL, _USUAL, _bins(bins, budget, count) - 1).tolist())
 
 
-def _can_choose(budget: Budget, trees: int, count: int) -> bool:
+def _can_choose(budget: Budget, trees: int, count: int, clear: float = _CLEAR) -> bool:
     """Whether what a tree shows stands out from its noise, by public facts."""
     if budget.is_pure:
         noise = trees * math.sqrt(2) * 2 * LEVELS * trees / (budget.epsilon * _LOOK)
     else:
         noise = math.sqrt(2 * LEVELS * trees) / (gaussian_shift(budget) * math.sqrt(_LOOK))
-    return _CLEAR * noise < count
+    return clear * noise < count
 
 
 def _threshold(threshold: float | None, likely: bool) -> float:

@@ -1,7 +1,7 @@
 """The report on a model of several classes: each class against the rest, jointly for one charge."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
-from tacit.evaluation.figure import Figure, Report, require_probabilities
+from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.sketch import Sketched
-from tacit.evaluation.table import Measure, ScoreTable, doubted, figure_of
+from tacit.evaluation.table import Measure, ScoreTable, figure_of
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
 
 _SHARE = (0.0, 1.0)
+_APART = 0.05
+"""How far areas of classes are apart at least, as a standard deviation."""
 
 
 @final
@@ -67,12 +69,13 @@ class ClassesReport(Report):
     @cached_property
     def auc(self) -> Figure:
         """The mean over classes of the area under the ROC curve of each against the rest."""
-        return self._mean(lambda table: measures.auc(table.floor), 0.5)
+        value, noise, sampled = self._found(lambda table: measures.auc(table.floors))
+        return self._about(*_alike(value, noise), sampled)
 
     @cached_property
     def average_precision(self) -> Figure:
         """The mean over classes of the average precision of each against the rest."""
-        return self._mean(lambda table: measures.average_precision(table.floor, table.knots.ends), 1.0)
+        return _together([each.average_precision for each in self._each], self.confidence)
 
     @cached_property
     def log_loss(self) -> Figure:
@@ -132,17 +135,15 @@ class ClassesReport(Report):
     def _noise(self) -> float:
         return self.release.value.right_noise
 
-    def _mean(self, measure: Callable[[ScoreTable], Measure], most: float) -> Figure:
-        """Return the mean over classes; noise is independent between them, sampling need not be.
-
-        What a class that does not stand out from noise may be off by, `most` of all, all may be off by alike.
-        """
+    def _found(self, measure: Callable[[ScoreTable], Measure]) -> tuple[Floats, Floats, Floats]:
+        """Return a figure of every class, and the variances that noise and sampling give it."""
         found = [each.table.spread(measure(each.table)) for each in self._each]
         value, noise, sampled = (np.array([each[part][0] for each in found]) for part in range(3))
-        own = float(np.sum(noise)) / len(found) ** 2
-        shared = float(np.mean(np.sqrt(sampled))) ** 2
-        figure = figure_of(float(np.mean(value)), own, shared, self.confidence, _SHARE)
-        return doubted(figure, most * float(np.mean([each.table.doubt for each in self._each])))
+        return value, noise, sampled
+
+    def _about(self, mean: float, variance: float, sampled: Floats) -> Figure:
+        """Return a mean over classes: noise is independent between them, sampling need not be."""
+        return figure_of(mean, variance, float(np.mean(np.sqrt(sampled))) ** 2, self.confidence, _SHARE)
 
     def _total(self, losses: Callable[[ScoreTable], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
         """Return a loss of all classes together for each record: a sum over groups by what lies in the own ones."""
@@ -161,3 +162,36 @@ class ClassesReport(Report):
 
 def _sums(own: Floats, rest: Floats) -> Measure:
     return lambda masses: np.sum(masses[..., 0, :] * own + masses[..., 1, :] * rest, axis=-1)
+
+
+def _together(figures: Sequence[Figure], confidence: float) -> Figure:
+    """Return the mean of figures between 0 and 1 whose noise is independent; their sampling need not be."""
+    value = float(np.mean([each.value for each in figures]))
+    noise, sampling = (
+        np.array([[each.value - low, high - each.value] for each in figures for low, high in (getattr(each, name),)])
+        for name in ("noise", "sampling")
+    )
+    reach = np.linalg.norm(np.maximum(noise, 0.0), axis=0) / len(figures), np.mean(np.maximum(sampling, 0.0), axis=0)
+
+    def around(sides: Floats) -> Range:
+        return max(0.0, value - float(sides[0])), min(1.0, value + float(sides[1]))
+
+    return Figure(value, around(reach[0]), around(reach[1]), around(np.hypot(*reach)), confidence)
+
+
+def _alike(values: Floats, noise: Floats) -> tuple[float, float]:
+    """Return the mean of areas known with these variances, which themselves vary, and the variance of that mean.
+
+    What noise hides of a class is taken to be like the others, which are known better: each area is its own estimate or
+    the common mean, in proportion to their variances (DerSimonian and Laird 1986 for how much areas vary).
+    """
+    trust = 1 / np.maximum(noise, 1e-12)
+    middle = float(np.sum(trust * values) / np.sum(trust))
+    excess = float(np.sum(trust * (values - middle) ** 2)) - (len(values) - 1)
+    apart = max(_APART**2, excess / max(float(np.sum(trust) - np.sum(trust**2) / np.sum(trust)), 1e-12))
+    trust = 1 / (noise + apart)
+    middle = float(np.sum(trust * values) / np.sum(trust))
+    borrowed = noise * trust
+    own = values + borrowed * (middle - values)
+    variance = float(np.sum(apart * borrowed)) / len(values) ** 2 + float(np.mean(borrowed)) ** 2 / float(np.sum(trust))
+    return float(np.mean(own)), variance

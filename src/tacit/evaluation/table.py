@@ -56,9 +56,14 @@ class ScoreTable:
         return cls(counts, sketched.count_noise[list(groups)], sketched.knots[tree], size, sketched.pure)
 
     @cached_property
+    def floors(self) -> Floats:
+        """For every group, a number of records that is no more than noise."""
+        return np.maximum(1.0, self.noise * math.sqrt(self.knots.count))
+
+    @property
     def floor(self) -> float:
-        """A number of records that is no more than noise."""
-        return max(1.0, float(np.max(self.noise)) * math.sqrt(self.knots.count))
+        """A number of records that is no more than noise, whichever group it is in."""
+        return float(np.max(self.floors))
 
     @cached_property
     def settled(self) -> Self:
@@ -77,7 +82,7 @@ class ScoreTable:
     @cached_property
     def doubt(self) -> float:
         """How little the rarer class stands out from noise, from 0 to 1: where it is 1, ranks say nothing of it."""
-        return float(np.clip((_SURE - np.min(self.counts.sum(axis=1)) / self.floor) / (_SURE - 1), 0.0, 1.0))
+        return float(np.clip((_SURE - np.min(self.counts.sum(axis=1) / self.floors)) / (_SURE - 1), 0.0, 1.0))
 
     @property
     def places(self) -> Floats:

@@ -24,7 +24,7 @@ from tacit.releases import Release
 _CLEAR = 2.0
 """How many times the noise in a whole class a group of bins holds at least, to be judged for calibration."""
 
-_TOP_BLUR, _GROUP_BLUR = 0.5, 0.35
+_TOP_BLUR, _GROUP_BLUR = 0.5, 0.2
 """The part of what smearing does that bins may do to average precision, and to groups: found on made-up scores."""
 
 _SHARE = (0.0, 1.0)
@@ -89,12 +89,12 @@ class TwoClassReport(Report):
     @cached_property
     def auc(self) -> Figure:
         """The area under the ROC curve."""
-        return doubted(self._figure(measures.auc(self.table.floor)), self.table.doubt / 2)
+        return doubted(self._figure(measures.auc(self.table.floors)), self.table.doubt / 2)
 
     @cached_property
     def average_precision(self) -> Figure:
         """The mean precision over recall."""
-        found = self._figure(measures.average_precision(self.table.floor, self.table.knots.ends), blur=_TOP_BLUR)
+        found = self._figure(measures.average_precision(self.table.floors[0], self.table.knots.ends), blur=_TOP_BLUR)
         return doubted(found, self.table.doubt)
 
     @cached_property
@@ -140,7 +140,7 @@ class TwoClassReport(Report):
 
     def at(self, threshold: float) -> Mapping[str, Figure]:
         """Return all rates, and the four counts, of calling positive what has a score above a threshold."""
-        measure = measures.rates(self.table.above(self._place(threshold)), self.table.floor)
+        measure = measures.rates(self.table.above(self._place(threshold)), self.table.floors)
         value, noise, sampled = self.table.spread(measure)
         bound = [(0.0, float(self.table.size)) if name.endswith("tives") else _SHARE for name in measures.RATES]
         return {
