@@ -168,6 +168,19 @@ class _Exact(Field):
 
 
 @final
+class _Place(Field):
+    """Which charge of which ticket an entry is: the ticket's name, and a number from 1 on."""
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Write both as an object."""
+        return dict(zip(_CHARGE, value, strict=True))
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Read such an object as a pair."""
+        return tuple(_fields(plain, _CHARGE, reading))
+
+
+@final
 class _Answer(Field):
     """The value of a release, if it is an array; other values are what a model was made of, and are not kept."""
 
@@ -200,6 +213,7 @@ BUDGET = Struct(
     lambda exact_epsilon, exact_delta: Budget.amount(exact_epsilon, exact_delta),
     {"exact_epsilon": _Exact(), "exact_delta": _Exact()},
 )
+_CHARGE: dict[str, Field] = {"ticket": TEXT, "number": whole(1, 2**62)}
 _PARTITION = Struct(Partition, {"parts": Listed(TEXT), "fixed_by": TEXT})
 _ENTRY = Struct(
     Entry,
@@ -212,6 +226,9 @@ _ENTRY = Struct(
         "event": Optional(_Event()),
         "partition": Optional(_PARTITION),
         "hash": TEXT,
+        "payer": Optional(TEXT),
+        "share": Optional(_Exact()),
+        "ticket": Optional(_Place()),
     },
 )
 
