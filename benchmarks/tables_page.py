@@ -32,6 +32,8 @@ its defaults and the public facts that its library asks for.
   mean absolute / root mean squared error in standard deviations.
 """
 
+WHY: dict[str, tuple[str, ...]] = {}
+
 
 class Line(Protocol):
     """One fit and its scores."""
@@ -54,18 +56,19 @@ def page(lines: Sequence[Line]) -> str:
         by_table[line.table].append(line)
     parts = [HEAD]
     behind: list[str] = []
-    cells = 0
+    cells = losses = 0
     for name, table in BY_NAME.items():
         if name in by_table:
             parts.append(section(table, by_table[name]))
-            here, lost = verdicts(table, by_table[name])
-            cells += here
-            behind += lost
-    won = cells - len(behind)
+            here, lost, told = verdicts(table, by_table[name])
+            cells, losses = cells + here, losses + lost
+            if told:
+                behind += [f"### {table.title}", "", *(f"- {each}" for each in told), "", *WHY.get(name, ()), ""]
     parts.append(
-        f"## Who is ahead\n\nAhead in {won} of {cells} comparisons of a score with a private peer; behind in these:\n"
+        f"## Who is ahead\n\nAhead in {cells - losses} of {cells} comparisons of a score with a private peer; behind "
+        "in these, by the mean difference over splits ± its standard error. What is said of reasons was not tested.\n"
     )
-    parts.append("".join(f"- {each}\n" for each in behind))
+    parts.append("\n".join(behind).rstrip() + "\n")
     return "\n".join(parts)
 
 
@@ -126,9 +129,9 @@ def ahead(table: RealTable, groups: dict[tuple[str, float], list[Line]], cell: S
     return bool(cell and peers) and all(min(gains(table, cell, other)) > 0 for other in peers)
 
 
-def verdicts(table: RealTable, lines: Sequence[Line]) -> tuple[int, list[str]]:
-    """Return how many comparisons there are, and those that are lost, in words."""
-    groups, count, lost = grouped(lines), 0, []
+def verdicts(table: RealTable, lines: Sequence[Line]) -> tuple[int, int, list[str]]:
+    """Return how many comparisons there are and how many are lost, and those in words: by how much, over the splits."""
+    groups, count, lost, told = grouped(lines), 0, 0, []
     names = ("R2", "MAE", "RMSE") if table.regression else ("accuracy", "AUC", "log-loss")
     for model in OURS:
         for epsilon in EPSILONS:
@@ -136,10 +139,21 @@ def verdicts(table: RealTable, lines: Sequence[Line]) -> tuple[int, list[str]]:
                 mine, other = groups.get((model, epsilon)), groups.get((peer, epsilon))
                 if not mine or not other:
                     continue
-                for name, gain in zip(names, gains(table, mine, other), strict=True):
-                    count += 1
-                    if gain <= 0:
-                        lost.append(
-                            f"{table.title}, epsilon {epsilon:g}: {model} behind {peer} by {-gain:.4f} in {name}."
-                        )
-    return count, lost
+                worse = [
+                    f"{-gain:.4f} ± {apart(mine, other, place):.4f} in {name}"
+                    for place, (name, gain) in enumerate(zip(names, gains(table, mine, other), strict=True))
+                    if gain <= 0
+                ]
+                count, lost = count + len(names), lost + len(worse)
+                if worse:
+                    told.append(f"epsilon {epsilon:g}: {model} behind {peer} by {', '.join(worse)}.")
+    return count, lost, told
+
+
+def apart(mine: Sequence[Line], other: Sequence[Line], place: int) -> float:
+    """Return the standard error of the difference of a score, from the splits that both have."""
+    theirs = {line.repeat: (line.first, line.second, line.third)[place] for line in other}
+    found = [
+        (line.first, line.second, line.third)[place] - theirs[line.repeat] for line in mine if line.repeat in theirs
+    ]
+    return stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.nan

@@ -195,13 +195,13 @@ def test_the_noise_in_a_gradient_has_its_standard_deviation() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_steps_and_ridge_follow_the_proof_notes(epsilon: float) -> None:
     """The default ridge is R^2/(n s), and as many steps are taken as acceleration needs for it."""
-    budget, setting = Budget(epsilon, 1e-6), Setting(5000, 20, 2.0, Logistic())
+    budget, setting = Budget(epsilon, 1e-6), Setting(500, 20, 2.0, Logistic())
     mechanism = perturbation_for("gradient", budget, setting, "auto")
     assert isinstance(mechanism, GradientPerturbation)
-    alpha = 4 / (5000 * gaussian_shift(budget))
+    alpha = 4 / (500 * gaussian_shift(budget))
     assert mechanism.alpha == pytest.approx(alpha)
     assert mechanism.steps == math.ceil(2 * math.sqrt((4 / 4 + alpha) / alpha))
-    joint = Setting(5000, 20, 2.0, Softmax(4))
+    joint = Setting(500, 20, 2.0, Softmax(4))
     assert GradientPerturbation(budget, joint, alpha).steepness == pytest.approx(4 / 2 + alpha)
 
 

@@ -36,7 +36,7 @@ _ROWS_PER_BLOCK = 4096
 _MOST_STEPS = 10**5
 _WIDEST = 2_000
 _FOR_MOMENT = Fraction(1, 256)
-_WORTH = 4
+_WORTH = 2
 
 
 def _steps(least: float, steepest: float) -> int:
@@ -83,7 +83,7 @@ class GradientPerturbation(Perturbation):
     def _bent(self) -> float | None:
         """A bound on the curvature that steps are made for where the second moment, which bends them, is noise alone.
 
-        None where that takes more than a quarter of the steps: the second moment costs time, too.
+        None where that takes more than half of the steps: the second moment costs time, too.
         """
         setting = self.setting
         if setting.dimension > _WIDEST:
