@@ -170,6 +170,16 @@ def test_there_are_only_so_many_jobs_at_once(gate: Gate, tmp_path: Path) -> None
         assert begun(served, "fits", FIT)["id"]
 
 
+def test_what_is_kept_for_a_person_is_bounded(tmp_path: Path) -> None:
+    """Whoever had as many jobs as are kept is refused more; a known key is answered, and others are not concerned."""
+    with running(tmp_path, limits=Limits(kept=1)) as served:
+        job = begun(served, "fits", FIT, key="one")
+        assert ended(served, job)["state"] == "done"
+        assert served.post("/v1/datasets/clinic/fits", FIT).status_code == 429
+        assert begun(served, "fits", FIT, key="one")["id"] == job["id"]
+        assert begun(served, "fits", FIT, who="bob")["id"] != job["id"]
+
+
 def test_a_job_is_taken_from_a_worker_that_fell_silent(gate: Gate, tmp_path: Path) -> None:
     """Two workers have a job one after the other: it is charged once, and only the present holder can keep it."""
     with running(tmp_path, lease=0.3) as first:

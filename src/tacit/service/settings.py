@@ -25,6 +25,8 @@ class Limits:
     """How many unfinished jobs one person may have."""
     queue: int = 100
     """How many unfinished jobs there may be."""
+    kept: int = 10_000
+    """How many jobs one person may have had: what they made is kept for good."""
     seconds: float = 30.0
     """How long a body may take to arrive, and the state or an account to answer."""
 

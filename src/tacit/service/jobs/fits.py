@@ -21,6 +21,7 @@ MOST_AT_ONCE = 10**8
 """How many numbers a kernel model may hold at once: records times features or landmarks, or pairs of records."""
 
 _MOST_FEATURES, _CURVED = 5000, 40
+_MOST_IN_A_MODEL = 2 * 10**6
 
 
 def prepared(dataset: Dataset, body: Mapping[str, Any]) -> tuple[Any, Records]:
@@ -52,6 +53,10 @@ def check_work(estimator: Any, records: Records) -> None:
         return
     points = estimator.landmarks
     count = records.n if points is None else points if isinstance(points, int) else points.shape[0]
+    if count * width > _MOST_IN_A_MODEL and count < records.n:
+        raise InvalidParameter(
+            f"landmarks may have {_MOST_IN_A_MODEL:,} numbers in all, and these could have {count * width:,}."
+        )
     held = records.n * max(width, count)
     if held > MOST_AT_ONCE:
         raise InvalidParameter(

@@ -124,18 +124,15 @@ class Jobs:
         return Job.of(known)
 
     def _check_room(self, connection: sa.Connection, owner: str) -> None:
-        unfinished = sa.select(sa.func.count()).select_from(JOB).where(JOB.c.state.in_(UNFINISHED))
-        everybody, own = (
-            connection.execute(each).scalar_one() for each in (unfinished, unfinished.where(JOB.c.owner == owner))
-        )
-        if own >= self._limits.jobs or everybody >= self._limits.queue:
-            whose = "you have" if own >= self._limits.jobs else "the service has"
-            raise Refusal(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                "TooManyJobs",
-                f"{whose} as many unfinished jobs as there may be.",
-                wait=10,
-            )
+        all_jobs = sa.select(sa.func.count()).select_from(JOB)
+        unfinished, own = JOB.c.state.in_(UNFINISHED), JOB.c.owner == owner
+        for limit, which, words in (
+            (self._limits.jobs, (unfinished, own), "you have as many unfinished jobs as may be"),
+            (self._limits.queue, (unfinished,), "the service has as many unfinished jobs as may be"),
+            (self._limits.kept, (own,), "you have had as many jobs as are kept for one person"),
+        ):
+            if connection.execute(all_jobs.where(*which)).scalar_one() >= limit:
+                raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "TooManyJobs", f"{words}; nothing was charged.", wait=10)
 
     def of(self, caller: Caller, job: str, *, anybodys: bool = False) -> Job:
         """Return a caller's job, or anybody's; what is not theirs to see is refused as if it were not there."""
