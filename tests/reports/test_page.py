@@ -164,3 +164,12 @@ def test_a_browser_shows_the_page_without_a_word_of_complaint(tmp_path, width):
     )  # fmt: skip
     assert picture.stat().st_size > 20_000
     assert b"CONSOLE" not in done.stderr
+
+
+@pytest.mark.parametrize("reach", [*np.geomspace(1e-3, 1e4, 97), 0.45, 4.9])
+def test_an_axis_around_zero_names_at_least_a_height_on_either_side(reach):
+    """However far effects reach, a scale has zero and a round number above and below it, and not more than five."""
+    named = list(ticks(-reach, reach))
+    assert 3 <= len(named) <= 5
+    assert 0.0 in named
+    assert max(map(abs, named)) <= reach * (1 + 1e-9)

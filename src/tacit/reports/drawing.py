@@ -225,7 +225,7 @@ def ticks(low: float, high: float) -> Iterator[float]:
     """Yield some round numbers between two others."""
     rough = (high - low) / _TICKS
     unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    step = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= rough)
     place = math.ceil(low / step)
     while place * step <= high + 1e-12 * step:
         yield float(f"{place * step:.12g}") + 0.0
