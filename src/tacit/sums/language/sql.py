@@ -93,8 +93,8 @@ def _member(dialect: Dialect, codes: str, places: tuple[int, ...]) -> str:
     if not places:
         return "(1 = 0)"
     known = set(places)
-    starts = [place for place in places if place - 1 not in known]
-    ends = [place for place in places if place + 1 not in known]
+    starts = [place for place in sorted(known) if place - 1 not in known]
+    ends = [place for place in sorted(known) if place + 1 not in known]
     runs = [
         f"{codes} = {start}" if start == end else f"({codes} >= {start} AND {codes} <= {end})"
         for start, end in zip(starts, ends, strict=True)
