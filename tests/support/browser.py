@@ -66,11 +66,15 @@ class Browser:
 
     def picture(self, path: Path) -> bytes:
         """Take a picture of the whole page, however long."""
-        width, height = self.driver.execute_script("return [innerWidth, document.documentElement.scrollHeight]")
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        width = self.driver.execute_script("return innerWidth")
+        self._resize(width, 200)
+        self._resize(width, self.driver.execute_script("return document.documentElement.scrollHeight"))
         self.driver.save_screenshot(str(path))
         return path.read_bytes()
+
+    def _resize(self, width: int, height: int) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     @property
     def is_too_wide(self) -> bool:

@@ -27,7 +27,7 @@ def prepare_demo(settings: Settings) -> Demo:
             declared = Declared(
                 "adult",
                 adult_schema(),
-                Budget(3.0, 1e-6),
+                Budget(3.0, 1e-5),
                 signed_by="the demonstration",
                 public=("these records: Adult is a public data set",),
             )
