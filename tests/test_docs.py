@@ -5,10 +5,12 @@ import io
 import pkgutil
 import re
 import runpy
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import tacit
@@ -175,6 +177,36 @@ def test_every_file_that_a_page_points_to_exists(page):
         assert (ROOT / "src" / note).exists(), note
     for name in re.findall(r"`((?:benchmarks|experiments|tools|docs)/[\w/.-]+\.\w+)`", text):
         assert (ROOT / name).exists(), name
+
+
+def _commands(page: Path) -> list[list[str]]:
+    """Return the words of every tacit command in the blocks of a page, without what the shell does with its output."""
+    text = page.read_text(encoding="utf-8")
+    blocks = "".join(re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    lines = re.findall(r"^(?:\$ )?(tacit .*)$", blocks, re.MULTILINE) + re.findall(
+        r"^    (tacit .*)$", text, re.MULTILINE
+    )
+    split = [shlex.split(line, comments=True)[1:] for line in lines]
+    return [words[: words.index(">")] if ">" in words else words for words in split]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_shows_is_one(page):
+    """Names, options and arguments of each are those that the command line takes; pages of commands run besides."""
+    for words in _commands(page):
+        command: Any = get_command(app)
+        while hasattr(command, "commands") and not words[0].startswith("-"):
+            command = command.commands[words.pop(0)]
+        if not hasattr(command, "commands"):
+            command.make_context("tacit", words)
+
+
+def test_the_commands_of_pages_are_found():
+    """Commands in blocks and indented ones, a question's own > kept, a redirection and a comment left out."""
+    found = _commands(ROOT / "docs" / "quick-start.md")
+    assert ["schema", "draft", "loans.csv"] in found
+    assert ["query", "loans.csv", "amount > 10000 and owns_home"] in [words[:3] for words in found]
+    assert ["reproduce", "nips2008-figure1", "--quick"] in _commands(ROOT / "docs" / "experiments-nips2008.md")
 
 
 def test_make_targets_that_are_documented_exist():

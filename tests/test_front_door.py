@@ -117,6 +117,18 @@ def test_the_quick_start_runs_from_an_empty_folder(loans):
     assert "BudgetExceeded" in broke.output
 
 
+def test_the_quick_start_mends_what_spreadsheets_write(tmp_path, monkeypatch):
+    """Semicolons, decimal commas and dates with dots become what a schema reads, and gaps make numbers of 1."""
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    lines = ["id;opened;amount;purpose;late", "A;31.12.2019;1,5;007;1", "B;01.02.2020;2;7;"]
+    Path("export.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    (block,) = _blocks(QUICK, "python")
+    exec(block, {})
+    said = Path("loans.csv").read_text("utf-8").splitlines()
+    assert said == ["id,opened,amount,purpose,late", "A,2019-12-31,1.5,007,1.0", "B,2020-02-01,2.0,7,"]
+
+
 SECTIONS = {
     "Adult": "Adult",
     "CoverType": "CoverType, lodgepole pine",

@@ -166,6 +166,28 @@ def test_a_read_only_folder_is_refused_before_any_charge(clinic, monkeypatch):
     assert clinic.ledger.head == head
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a file system needs the right to")
+def test_a_file_system_that_is_really_read_only_is_refused_before_any_charge(clinic):
+    """A mounted one, not a pretended one: model, report or picture go nowhere, and nothing is charged."""
+    fixed = clinic.folder / "fixed"
+    fixed.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", str(fixed)], capture_output=True
+    ).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        head = clinic.ledger.head
+        for option in ("--output", "--report", "--card"):
+            ended = clinic.train("--ledger", clinic.address, option, str(fixed / "there.json"))
+            assert ended.code == 2
+            assert "read-only" in ended.err
+        assert clinic.run("explain", "1", "--output", str(fixed / "e.png")).code == 2
+        assert clinic.run("demo", "--output", str(fixed / "demo")).code == 2
+        assert clinic.ledger.head == head
+    finally:
+        subprocess.run(["umount", str(fixed)], check=True)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs the right to")
 def test_a_full_disk_is_noticed_before_any_charge(clinic):
     """On a file system without room nothing is charged and nothing is left there."""
