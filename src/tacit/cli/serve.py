@@ -8,7 +8,11 @@ import typer
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.errors import InvalidParameter
 
-EXAMPLE = example("tacit serve --demo --port 8765", "tacit serve --config service.toml")
+EXAMPLE = example(
+    "tacit serve --demo --port 8765",
+    "tacit serve --config service.toml --custodian carol",
+    "tacit serve --config service.toml",
+)
 
 
 def serve(
@@ -16,6 +20,9 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Serve the bundled Adult, with tokens to try it.")] = False,
     folder: Annotated[Path, typer.Option(help="Where a demonstration keeps what it knows.")] = Path("tacit-demo"),
     port: Annotated[int | None, typer.Option(help="The port to listen at.", min=1, max=65535)] = None,
+    custodian: Annotated[
+        str | None, typer.Option(help="Make a custodian's token for this name, print it once, and stop.")
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -25,6 +32,11 @@ def serve(
             raise InvalidParameter("give --config, a file of settings, or --demo, the bundled Adult.")
         run = _loaded()
         settings = run.settings_of(config, folder, port)
+        if custodian is not None:
+            token = run.make_custodian(settings, custodian)
+            out.result({"custodian": token}, token)
+            out.note("It is shown this once. Sign in with it on the service's page, and make tokens for the others.")
+            return
         if demo:
             tokens = run.prepare_demo(settings)
             address = f"http://{settings.host}:{settings.port}"

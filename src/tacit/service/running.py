@@ -10,9 +10,10 @@ from fastapi import FastAPI
 
 from tacit.service.app import create_app
 from tacit.service.demo import prepare_demo
+from tacit.service.service import Service
 from tacit.service.settings import Settings
 
-__all__ = ["prepare_demo", "serve", "settings_of"]
+__all__ = ["make_custodian", "prepare_demo", "serve", "settings_of"]
 
 _SETTINGS = "TACIT_SERVICE_SETTINGS"
 _PATIENCE = 30
@@ -22,6 +23,15 @@ def settings_of(config: Path | None, folder: Path, port: int | None) -> Settings
     """Return the settings of a file, or of a demonstration in a folder."""
     settings = Settings(folder) if config is None else Settings.load(config)
     return settings if port is None else replace(settings, port=port)
+
+
+def make_custodian(settings: Settings, name: str) -> str:
+    """Make a token for somebody who registers tables and gives out tokens: whoever may do this owns the folder."""
+    service = Service(settings)
+    try:
+        return service.tokens.make(name, "custodian")[1]
+    finally:
+        service.close()
 
 
 def serve(settings: Settings) -> None:

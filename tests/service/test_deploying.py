@@ -1,0 +1,73 @@
+"""docs/deploying.md: its settings are settings, its first custodian gets in, its drill ends as it says."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from support.service import running
+from tacit.cli.app import app
+from tacit.errors import LedgerCorrupt
+from tacit.service.service import Service
+from tacit.service.settings import Settings
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploying.md").read_text("utf-8")
+
+
+def written(tmp_path: Path) -> Path:
+    """Write the page's settings down, with its places beneath a folder of the test's."""
+    text = re.search(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[1]
+    for place in ("/var/lib/tacit-inbox", "/var/lib/tacit", "/mnt/elsewhere"):
+        text = text.replace(f'"{place}', f'"{tmp_path}{place}')
+    for folder in ("var/lib/tacit-inbox", "mnt/elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+    file = tmp_path / "service.toml"
+    file.write_text(text, "utf-8")
+    return file
+
+
+def test_the_pages_settings_are_read(tmp_path, monkeypatch):
+    """Secrets come from the environment; every setting named in its table exists, with the value said there."""
+    file = written(tmp_path)
+    monkeypatch.setenv("TACIT_LEDGERS", str(tmp_path / "ledgers"))
+    monkeypatch.setenv("TACIT_STATE", f"sqlite:///{tmp_path / 'state.db'}")
+    settings = Settings.load(file)
+    assert (settings.workers, settings.ledgers) == (2, str(tmp_path / "ledgers"))
+    usual = Settings(tmp_path / "usual")
+    assert (usual.host, usual.port, usual.workers, usual.padding) == ("127.0.0.1", 8765, 1, 0.05)
+    limits = usual.limits
+    assert (limits.requests_per_minute, limits.at_once, limits.body) == (600, 16, 2**20)
+    for name in re.findall(r"^\| `(\w+)`", PAGE, re.MULTILINE):
+        assert hasattr(usual, name), name
+
+
+def test_the_first_custodian_gets_a_token_on_the_machine(tmp_path, monkeypatch):
+    """Printed once; it counts, with the scope it should have."""
+    file = written(tmp_path)
+    monkeypatch.setenv("TACIT_LEDGERS", str(tmp_path / "ledgers"))
+    monkeypatch.setenv("TACIT_STATE", f"sqlite:///{tmp_path / 'state.db'}")
+    made = CliRunner().invoke(app, ["serve", "--config", str(file), "--custodian", "carol", "--json"])
+    assert made.exit_code == 0, made.output
+    service = Service(Settings.load(file))
+    caller = service.tokens.caller(json.loads(made.stdout)["custodian"])
+    service.close()
+    assert (caller.name, caller.scope) == ("carol", "custodian")
+
+
+def test_the_drill_ends_with_a_refusal(tmp_path):
+    """A backup of last night is put back beside the witness of today: the service refuses to start on it."""
+    folder = tmp_path / "learner"
+    asked = {"queries": [{"mean": "age > 60"}], "epsilon": 0.1}
+    with running(folder) as found:
+        assert found.post("/v1/datasets/clinic/queries", asked, key="before").status_code == 200
+        settings = found.settings
+    backup = tmp_path / "backup"
+    shutil.copytree(settings.ledgers, backup)
+    with running(folder) as found:
+        assert found.post("/v1/datasets/clinic/queries", {**asked, "epsilon": 0.2}, key="after").status_code == 200
+    shutil.copytree(backup, settings.ledgers, dirs_exist_ok=True)
+    with pytest.raises(LedgerCorrupt, match="shortened or replaced"):
+        Service(settings)
