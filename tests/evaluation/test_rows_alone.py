@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tacit import (
     Budget,
@@ -26,6 +27,8 @@ from tacit.kernels.kernel.standard import squares
 from tacit.kernels.maps import landmarks
 from tacit.kernels.maps.fourier import FourierFeatures
 from tacit.kernels.maps.landmarks import Landmarks
+from tacit.model_selection.data import Data
+from tacit.model_selection.judging import goodness
 from tacit.numerics.products import products_alone
 from tacit.queries import SQPerceptron
 
@@ -150,3 +153,30 @@ def test_a_predictor_that_keeps_what_it_is_asked_is_refused(method: Any, score: 
         score(model, rows, labels, epsilon=1.0, ledger=ledger)
     assert model.points_left_ == left
     assert not ledger.entries()
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_a_person_of_arrays_moves_no_bit_of_what_others_are_judged_by(make: Any) -> None:
+    """Searches and cross-validation judge rows with groups by scores that are each row's own, to the last bit."""
+    model = PrivateLinearRegression(1.0, data_norm=5.0, target_range=(-9, 9), random_state=0)
+    model.fit(GENERATOR.normal(size=(200, WIDTH)), GENERATOR.uniform(-1, 1, 200))
+    found = set()
+    for first in range(1, 10):
+        rows, ids = np.vstack([np.tile(ROW, (first, 1)), OTHERS]), [0] * first + list(range(1, len(OTHERS) + 1))
+        data = Data.of(model, make(rows), np.zeros(len(rows)), ids)
+        seen: list[Any] = []
+        goodness(_Spy(model, seen), data, "error")
+        found.add(seen[0][-len(OTHERS) :].tobytes())
+    assert len(found) == 1
+
+
+class _Spy:
+    """Hands on what a model predicts, and keeps it."""
+
+    def __init__(self, model: Any, seen: list[Any]) -> None:
+        self.model, self.seen = model, seen
+
+    def predict(self, rows: Any) -> Any:
+        """Predict as the model does."""
+        self.seen.append(self.model.predict(rows))
+        return self.seen[-1]

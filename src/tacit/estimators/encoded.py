@@ -1,10 +1,13 @@
 """Records as what estimators learn from: rows of norm at most 1, and targets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
+from scipy.sparse import issparse
 
 from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Column, Number
@@ -25,6 +28,9 @@ from tacit.numerics.arrays import Floats
 from tacit.numerics.products import products_alone
 
 Task = Literal["classification", "regression", "none"]
+
+
+_ALONE: ContextVar[bool] = ContextVar("rows are of persons", default=False)
 
 
 @final
@@ -168,12 +174,23 @@ def rows_of(estimator: object, X: Any) -> Any:
 
 def stand_alone(X: object) -> bool:
     """Whether a score must not depend on where its row stands, which among persons' rows tells how many others have."""
-    return isinstance(X, Records) and X.unit is not None
+    return _ALONE.get() or (isinstance(X, Records) and X.unit is not None)
+
+
+@contextmanager
+def rows_of_persons() -> Iterator[None]:
+    """Say that the rows scored inside, in this thread, are those of persons."""
+    before = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(before)
 
 
 def scored(rows: Any, coefficients: Floats, alone: bool) -> Floats:
     """Return rows times coefficients, one model a row of these, each row of it by itself where that is needed."""
-    return products_alone(rows, coefficients) if alone else np.asarray(rows @ coefficients.T)
+    # A sparse row is added up by itself in any case.
+    return products_alone(rows, coefficients) if alone and not issparse(rows) else np.asarray(rows @ coefficients.T)
 
 
 def in_lots(estimator: Any, X: Any, score: Callable[[Any], Any]) -> Floats:

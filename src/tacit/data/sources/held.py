@@ -7,7 +7,6 @@ import numpy as np
 
 from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
-from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import DiskWriter
@@ -24,6 +23,7 @@ class HeldTable(Table):
     """
 
     steady = True
+    tells_mismatches = False
 
     def __init__(self, records: "Records") -> None:
         above, room = records.table, records.room
@@ -50,7 +50,7 @@ class HeldTable(Table):
 
     def mismatches(self, part: Slice | None, key: str | None) -> Floats:
         """Refuse: how cells fared is known where the records are."""
-        raise InvalidParameter("mismatches are counted where records are: ask those that these were read of.")
+        raise NotImplementedError("tells_mismatches says so")
 
     def size(self, part: Slice | None, key: str | None) -> int:
         """Return how many records there are: a part of a split is held as a whole."""
