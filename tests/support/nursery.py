@@ -87,8 +87,10 @@ class Nursery:
             if Path(f"/proc/{server.pid}").exists():
                 os.kill(server.pid, signal.SIGKILL)
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(PATIENCE)
+        self.process.stdout.close()
 
 
 @contextmanager
