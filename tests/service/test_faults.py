@@ -134,6 +134,7 @@ def ask() -> Iterator[Any]:
 
 
 def _workers(ask: Any, folder: Path, **changes: Any) -> Workers:
+    ask("end_all")
     limits = Limits(requests_per_minute=10**6, at_once=100, seconds=changes.pop("seconds", 10.0))
     with running(folder, limits=limits, **changes) as served:
         return Workers(ask, served.settings, served.tokens["alice"])

@@ -142,6 +142,8 @@ def test_whenever_it_fails_a_retry_is_answered_and_charged_once(
     first, second = (served.post(ROUTE, QUESTION, key="k") for _ in range(2))
     assert first.status_code == second.status_code == 200
     assert first.json() == second.json()
+    assert first.json()["entry"] is not None
+    assert first.json()["cost"]["epsilon"] == 0.5
     assert _spent(served) == Budget(0.5)
     with served.service.state.reading() as connection:
         assert connection.execute(REQUEST.select()).one().state == "done"
@@ -160,11 +162,11 @@ def test_many_at_once_under_one_key_are_told_one_answer(tmp_path: Path) -> None:
 
 def test_an_answer_that_was_given_and_lost_is_not_drawn_again(served: Running) -> None:
     """A state restored to before the answer was kept: the ledger's charge is there, its ticket is closed."""
-    served.post(ROUTE, QUESTION, key="k")
+    first = served.post(ROUTE, QUESTION, key="k").json()
     with served.service.state.writing() as connection:
         connection.execute(REQUEST.update().values(state="begun", answer=None))
     # What the ledger's own database keeps of the answer is told again; without that, nothing is.
-    assert served.post(ROUTE, QUESTION, key="k").json()["repeated"]
+    assert served.post(ROUTE, QUESTION, key="k").json()["answers"] == first["answers"]
     with served.service.state.writing() as connection:
         connection.execute(REQUEST.update().values(state="begun", answer=None))
     account = served.service.datasets.get("clinic").account

@@ -18,6 +18,7 @@ from tacit.service.app import create_app
 from tacit.service.settings import Settings
 
 _LISTENING = socket.create_server(("127.0.0.1", 0), backlog=256)
+_RUNNING: set[int] = set()
 
 
 def _serve(document: dict, largest: int | None) -> None:
@@ -40,6 +41,7 @@ def start(document: dict, largest: int | None = None) -> int:
             code = 0
         finally:
             os._exit(code)
+    _RUNNING.add(child)
     return child
 
 
@@ -51,7 +53,13 @@ def port() -> int:
 def end(child: int, how: int) -> int:
     """Send a worker a signal, wait for its end, and return how it ended."""
     os.kill(child, how)
+    _RUNNING.discard(child)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def end_all() -> int:
+    """Kill the workers that a test which failed left behind."""
+    return len([end(child, signal.SIGKILL) for child in list(_RUNNING)])
 
 
 if __name__ == "__main__":

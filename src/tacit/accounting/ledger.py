@@ -228,12 +228,12 @@ class Ledger:
     def close_ticket(self) -> None:
         """Tell the witness that what was drawn under this handle's ticket is kept: nothing is drawn under it again."""
         ticket, witness = self.standing.ticket, self.standing.witness
-        if ticket is not None and witness is not None and ticket.entries:
+        if ticket is not None and witness is not None and self.entry_of(ticket.name) is not None:
             witness.close(self.name, ticket.name)
 
     def entry_of(self, ticket: str) -> int | None:
         """Return the number of the first entry that was charged under a ticket, None if nothing was."""
-        found = self._chain.current().places.find((ticket, 1))
+        found = self._chain.seen.places.find((ticket, 1)) or self._chain.current().places.find((ticket, 1))
         return None if found is None else found[0]
 
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:

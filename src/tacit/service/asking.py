@@ -92,7 +92,8 @@ def _queries(questions: Questions) -> list[Query]:
 
 def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -> dict[str, Any]:
     first, ticket = answers[0], ledger.standing.ticket
-    entries = () if ticket is None else ticket.entries
+    # What was drawn and written down before a crash is found as an answer that was paid for: by this very request.
+    entry = None if ticket is None else ledger.entry_of(ticket.name)
     return {
         "answers": [
             {
@@ -103,9 +104,9 @@ def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -
             }
             for query, answer in zip(queries, answers, strict=True)
         ],
-        "cost": amount(first.cost),
-        "entry": entries[-1].number if entries else None,
-        "repeated": first.repeated,
+        "cost": amount(first.cost if entry is None else first.plan.budget),
+        "entry": entry,
+        "repeated": first.repeated and entry is None,
         "guarantee": first.guarantee,
         "left": amount(ledger.remaining),
     }

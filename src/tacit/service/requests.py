@@ -170,6 +170,11 @@ def _row(connection: sa.Connection, asked: Asked) -> Any:
 
 
 def _charged(ledger: Ledger) -> bool:
-    """Whether anything was charged by this handle, or found charged."""
+    """Whether anything was charged under the ticket of a handle, by it or before; as far as that can be told now."""
     ticket = ledger.standing.ticket
-    return ticket is not None and bool(ticket.entries)
+    if ticket is None or ticket.entries:
+        return ticket is not None
+    try:
+        return ledger.entry_of(ticket.name) is not None
+    except TacitError:
+        return False
