@@ -4,6 +4,7 @@ A claim about means with noise is refuted only where they lie on the wrong side 
 where they do so on average: few draws can leave a claim standing that more would refute, and never the other way.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -79,7 +80,7 @@ def _above_published(table: Table) -> bool:
 
 def _grows(table: Table) -> bool:
     means = [mean(table, "accuracy", epsilon=epsilon) for epsilon in ("0.01", "0.1", "0.5", "2", "inf")]
-    return means == sorted(means)
+    return all(later > earlier - 0.005 for earlier, later in itertools.pairwise(means)) and means[-1] > means[0]
 
 
 def _pure_guesses(table: Table) -> bool:
@@ -122,7 +123,7 @@ CLAIMS = {
             "from epsilon 0.1 on the private model is above the paper's 72.3 % without privacy",
             _above_published,
         ),
-        Claim("grows", "accuracy grows with epsilon", _grows),
+        Claim("grows", "accuracy grows with epsilon, to within half a point", _grows),
     ),
     "icml2013-figure2b": (
         Claim(
