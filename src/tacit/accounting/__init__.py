@@ -13,6 +13,7 @@ from tacit.accounting.events import (
 )
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.witness import witness_at
 
 __all__ = [
     "BoundedRangeDpEvent",
@@ -29,4 +30,5 @@ __all__ = [
     "gaussian_shift",
     "parallel",
     "satisfies",
+    "witness_at",
 ]
