@@ -112,10 +112,10 @@ def test_every_attribute_of_every_kind_is_declared(kind):
 
 
 def test_records_of_values_are_declared_whole():
-    """`Release` and `Entry` are written with all their fields, but for who paid, which is the account's alone."""
-    for field, kind, kept_back in ((RELEASE, Release, set()), (_ENTRY, Entry, {"payer", "share", "ticket"})):
+    """`Release` and `Entry` are written with all their fields."""
+    for field, kind in ((RELEASE, Release), (_ENTRY, Entry)):
         assert isinstance(field, Struct)
-        assert field.fields.keys() == {each.name for each in dataclasses.fields(kind)} - kept_back
+        assert field.fields.keys() == {each.name for each in dataclasses.fields(kind)}
 
 
 def test_an_attribute_that_no_file_has_a_place_for_is_refused(path):
