@@ -62,7 +62,7 @@ def test_the_page_on_ledgers_runs_and_adds_up(tmp_path, monkeypatch):
     assert lines[4] == "epsilon=0.7, delta=0"
     assert "does not fit" in said
     assert "6 entries, epsilon=0.2, delta=1e-06 left" in lines
-    assert lines[-2:] == ["epsilon=0.1, delta=1e-06", "epsilon=0, delta=0"]
+    assert lines[-2:] == ["epsilon=0.1, delta=2.5e-07", "epsilon=0, delta=0"]
 
 
 def test_the_page_on_curves_runs_from_top_to_bottom(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Hostile clients: whatever the OpenAPI document allows, and what it does not, is answered and changes nothing."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,14 +150,20 @@ def test_too_many_requests_are_told_when_to_come_again(tmp_path_factory: pytest.
         assert served.service.datasets.get("clinic").account.spent == Budget(0)
 
 
-def test_a_failure_that_nobody_expected_has_no_words(hostile: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_that_nobody_expected_has_no_words(
+    hostile: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Another library's error, with a record in it, leaves as one kind without words, in answers and in the log."""
 
     def fails(*_: Any) -> Any:
         raise RuntimeError("the record of Zebra")
 
     monkeypatch.setattr(type(hostile.service.datasets), "seen_by", fails)
-    answer = hostile.get("/v1/datasets")
+    with caplog.at_level("DEBUG"):
+        answer = hostile.get("/v1/datasets?Zebra=1")
+    (line,) = [json.loads(each.message) for each in caplog.records if each.name == "tacit.service"]
+    assert line == {**line, "route": "/v1/datasets", "status": 500, "who": "alice", "failure": "RuntimeError"}
+    assert "Zebra" not in str([each.getMessage() for each in caplog.records if not each.name.startswith("httpx")])
     assert answer.status_code == 500
     assert answer.json() == {"error": {"kind": "UnexpectedFailure", "message": "", "charged": False}}
 

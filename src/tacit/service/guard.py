@@ -15,7 +15,7 @@ from typing import Any, final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.noise import unique_name
+from tacit.service.clock import now
 from tacit.service.metrics import Metrics
 from tacit.service.refusals import shape
 from tacit.service.settings import Settings
@@ -146,7 +146,7 @@ class _Exchange:
         """What is noted: nothing that somebody sent, but for who they are."""
         method = self._scope["method"] if self._scope["method"] in _METHODS else "other"
         found = {
-            "request": unique_name(),
+            "time": now(),
             "method": method,
             "route": self.route,
             "status": self.status,

@@ -1,6 +1,7 @@
 """Running a service: by uvicorn, on one address, until it is told to stop."""
 
 import json
+import logging
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -53,5 +54,8 @@ def serve(settings: Settings) -> None:
 
 
 def worker() -> FastAPI:
-    """Make the application of one worker."""
+    """Make the application of one worker, and write a line of JSON to stderr for every request."""
+    log = logging.getLogger("tacit.service")
+    log.handlers, log.propagate = [logging.StreamHandler()], False
+    log.setLevel(logging.INFO)
     return create_app(Settings.of(json.loads(os.environ[_SETTINGS]), Path("/")))
