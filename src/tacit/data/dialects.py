@@ -6,6 +6,7 @@ values it gives are those of `tacit.data.values`, to the last bit.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import final
 
 from tacit.data.columns import SMALLEST, Column, Key, Moment, Number
@@ -70,6 +71,10 @@ class Dialect(ABC):
     def count(self, condition: str) -> str:
         """Print the number of records for which a condition is true, without making numbers of conditions."""
         return f"count_if({condition})"
+
+    def of_all(self, columns: Sequence[str]) -> str:
+        """Print values that cannot be told without a look at every cell of some columns."""
+        return ", ".join(f"max({column})" for column in columns)
 
     def same_text(self, cell: str, level: str) -> str:
         """Print whether a stripped text is a level."""
@@ -299,6 +304,10 @@ class Spark(Dialect):
     most_layers = 40
     # Its optimizer makes one expression of all layers again, and its stack overflows over one of more than about 500.
     highest = 400
+
+    def of_all(self, columns: Sequence[str]) -> str:
+        """One number for each record: a largest value for each column takes longer."""
+        return f"bit_xor(xxhash64({', '.join(columns)}))"
 
     def number(self, value: float) -> str:
         """A literal that ends in D is a float."""

@@ -40,7 +40,7 @@ class SQLTable(Table):
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
         _refuse_alike(self.stored, self.columns)
         check_declared(self.columns, self.stored)
-        checked = [f"max({self.dialect.quoted(name)})" for name in self.columns]
+        checked = [self.dialect.of_all([self.dialect.quoted(name) for name in self.columns])] if self.columns else []
         wanted = self.cleaned(tuple(self.columns), None, None)
         found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {wanted}", "opened")
         self.n = int(found[0][0])
