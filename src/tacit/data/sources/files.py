@@ -63,7 +63,10 @@ class FileTable(SQLTable):
     def _unreadable(self, failure: str) -> str:
         place = next((found for file in self._files if (found := _first_fault(file)) is not None), None)
         where = "" if place is None else f" {place}."
-        return f"the files cannot be read ({failure}).{where} What is there is not shown, as it may be a record."
+        return (
+            f"the files cannot be read ({failure}).{where} What is there is not shown, as it may be a record. In a CSV "
+            "file all lines need as many cells as the first, the same line ends, and quotes that are closed."
+        )
 
 
 def listed(path: Path) -> tuple[Path, ...]:
