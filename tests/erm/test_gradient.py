@@ -299,6 +299,25 @@ def test_the_number_of_steps_does_not_grow_with_the_number_of_records() -> None:
     assert max(steps) - min(steps) <= 1
 
 
+def test_a_budget_too_small_for_a_second_moment_still_buys_gradients() -> None:
+    """Where noise of a small part cannot be certified a larger one is spent, and where none can be steps are plain."""
+
+    def moment(epsilon: float, count: int) -> SecondMoment | None:
+        budget, setting = Budget(epsilon, 1e-6), Setting(count, 785, 1.0, Softmax(10))
+        return GradientPerturbation(budget, setting, default_alpha("gradient", budget, setting)).moment
+
+    large, small = moment(1.0, 10**6), moment(0.03, 10**6)
+    assert large is not None
+    assert small is not None
+    shifts = [
+        1 / found.multipliers.drawn / gaussian_shift(Budget(epsilon, 1e-6))
+        for found, epsilon in ((large, 1.0), (small, 0.03))
+    ]
+    assert shifts[0] == pytest.approx(1 / 16, rel=0.01)
+    assert 1 / 12 < shifts[1] <= 1 / 8
+    assert moment(0.01, 10**4) is None
+
+
 def test_bent_steps_find_the_direction_that_plain_ones_take_long_for() -> None:
     """Records that speak at a hundredth of their length in one direction are fitted along it nonetheless."""
     generator = np.random.default_rng(0)

@@ -35,7 +35,8 @@ from tacit.numerics.threads import Threads
 _ROWS_PER_BLOCK = 4096
 _MOST_STEPS = 10**5
 _WIDEST = 2_000
-_FOR_MOMENT = Fraction(1, 256)
+# More than the least where noise of the least could not be certified.
+_FOR_MOMENT = (Fraction(1, 256), Fraction(1, 64), Fraction(1, 16))
 _WORTH = 2
 
 
@@ -80,18 +81,27 @@ class GradientPerturbation(Perturbation):
         return self.setting.loss.smoothness * self.setting.norm**2 + self.alpha
 
     @cached_property
-    def _bent(self) -> float | None:
-        """A bound on the curvature that steps are made for where the second moment, which bends them, is noise alone.
+    def _bending(self) -> tuple[Fraction, float] | None:
+        """The part of the budget that buys a second moment, and the curvature that steps bent by it are made for.
 
-        None where that takes more than half of the steps: the second moment costs time, too.
+        None where steps stay plain: bent ones are more than half as many (the second moment costs time, too), or cannot
+        be certified.
         """
         setting = self.setting
         if setting.dimension > _WIDEST:
             return None
-        # Before the number of steps is known, which changes the noise in the ninth digit.
-        multipliers = Multipliers.for_budget(self.budget, setting.dimension**2, 1, share=_FOR_MOMENT)
-        left = setting.loss.smoothness * SecondMoment(setting, multipliers).error + self.alpha
-        return left if _WORTH * _steps(self.alpha, left) <= _steps(self.alpha, self.steepness) else None
+        for share in _FOR_MOMENT:
+            try:
+                # Before the number of steps is known, which changes the noise in the ninth digit.
+                error = SecondMoment(setting, self._multipliers(1, share)).error
+                left = setting.loss.smoothness * error + self.alpha
+                steps = _steps(self.alpha, left)
+                for part in (share, (1 - share) / steps):
+                    self._multipliers(steps + 1, part)
+            except InvalidParameter:
+                continue
+            return (share, left) if _WORTH * steps <= _steps(self.alpha, self.steepness) else None
+        return None
 
     @property
     def steps(self) -> int:
@@ -101,7 +111,7 @@ class GradientPerturbation(Perturbation):
     @property
     def _steepest(self) -> float:
         """The curvature that steps are made for."""
-        return self.steepness if self._bent is None else self._bent
+        return self.steepness if self._bending is None else self._bending[1]
 
     @property
     def _momentum(self) -> float:
@@ -113,21 +123,24 @@ class GradientPerturbation(Perturbation):
         """How many iterates are averaged."""
         return self.steps - self.steps // 2
 
-    def _multipliers(self, share: Fraction) -> Multipliers:
-        """Noise over sensitivity of all releases together, and of one with this share of the squared shift."""
-        bent = self._bent is not None
-        size = max(math.prod(self.setting.shape), self.setting.dimension**2 if bent else 0)
-        return Multipliers.for_budget(self.budget, size, self.steps + bent, share=share)
+    def _multipliers(self, releases: int, share: Fraction) -> Multipliers:
+        """Noise over sensitivity of all releases, a second moment among them, and of one with this share of them."""
+        size = max(math.prod(self.setting.shape), self.setting.dimension**2)
+        return Multipliers.for_budget(self.budget, size, releases, share=share)
 
     @cached_property
     def moment(self) -> SecondMoment | None:
         """The noisy second moment of the rows by which steps are bent, if any."""
-        return None if self._bent is None else SecondMoment(self.setting, self._multipliers(_FOR_MOMENT))
+        if self._bending is None:
+            return None
+        return SecondMoment(self.setting, self._multipliers(self.steps + 1, self._bending[0]))
 
     @cached_property
     def multipliers(self) -> Multipliers:
         """Noise over sensitivity of all releases together, and of each gradient."""
-        return self._multipliers((1 - (0 if self._bent is None else _FOR_MOMENT)) / Fraction(self.steps))
+        if self._bending is None:
+            return Multipliers.for_budget(self.budget, math.prod(self.setting.shape), self.steps)
+        return self._multipliers(self.steps + 1, (1 - self._bending[0]) / self.steps)
 
     @property
     def event(self) -> Event:
