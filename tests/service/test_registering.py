@@ -221,6 +221,29 @@ def test_a_table_of_a_database_stays_where_it_is(served: Running, postgresql: An
     assert "shares_ledger_with='visits'" in again.text
 
 
+def test_a_table_of_a_database_is_found_again_and_must_be_the_same(
+    served: Running, postgresql: Any, database: str
+) -> None:
+    """A connection that was lost is made again; a table with one record more is refused, and nothing is charged."""
+    statement = "CREATE TABLE visits AS SELECT i AS id, mod(i * 37, 100) AS age FROM generate_series(1, 500) AS i"
+    postgresql.execute(statement, database)
+    source = {"address": postgresql.address(database), "table": "visits"}
+    schema = Schema({"id": Key(), "age": Number(0, 100)}).to_toml()
+    assert served.post(ROUTE, _body("visits", source, schema=schema), "carol").status_code == 201
+
+    def asked(at: int) -> int:
+        body = {"queries": [{"mean": f"age > {at}"}], "epsilon": 0.1}
+        return int(served.post(f"{ROUTE}/visits/queries", body).status_code)
+
+    assert asked(1) == 200
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    postgresql.execute(f"SELECT pg_terminate_backend(pid) {others}", database)
+    assert asked(2) == 200
+    postgresql.execute("INSERT INTO visits VALUES (501, 5)", database)
+    assert asked(3) == 503
+    assert served.service.datasets.get("visits").account.spent == Budget(0.2)
+
+
 def test_kept_records_are_the_records(tmp_path: Path) -> None:
     """Every cleaned cell, in order, in parts too; kept under other columns, or damaged, they are refused."""
     table = made_up_table()

@@ -2,11 +2,9 @@
 
 import json
 import re
-import threading
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any, final
 
 import sqlalchemy as sa
@@ -17,17 +15,14 @@ from tacit.accounting.witness import Witness, witness_at
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.data.sources.kept import Kept
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
+from tacit.service.opening import OpenTable
 from tacit.service.refusals import missing
 from tacit.service.settings import Settings
 from tacit.service.state import DATASET, State
 from tacit.service.tokens import Caller
-from tacit.sums.engines.engine import Engine
-from tacit.sums.engines.opening import engine_for
 
-PARTS = ("all", "train", "test")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
@@ -43,8 +38,6 @@ class Dataset:
     ) -> None:
         self.document, self._kept, self._settings, self._witness = document, kept, settings, witness
         self.name: str = document["name"]
-        self._opening = threading.Lock()
-        self._engines: dict[str, Engine] = {}
 
     @cached_property
     def schema(self) -> Schema:
@@ -56,22 +49,15 @@ class Dataset:
         """The number of records, or of persons where they are the unit: public."""
         return int(self.document["n"])
 
-    @cached_property
-    def records(self) -> Records:
-        """The records, opened once in a process."""
-        return opened(self._kept, self.document, self.schema, self._settings.tables)
-
     def part(self, name: str) -> Records:
         """Return all records, or one of the parts that were fixed when they were registered."""
         if name not in self.document["parts"]:
             raise missing("part")
-        with self._opening:
-            records = self.records
-            return records if name == "all" else self._parts[name]
+        return self._table.part(name)
 
     @cached_property
-    def _parts(self) -> Mapping[str, Records]:
-        return dict(zip(("train", "test"), split(self.records), strict=True))
+    def _table(self) -> OpenTable:
+        return OpenTable(self._kept, self.document, self.schema, self._settings.tables)
 
     @cached_property
     def account(self) -> Ledger:
@@ -100,10 +86,7 @@ class Dataset:
         """Return who answers questions about a part, and charges an account."""
         records = self.part(part)
         paying = records.account(ledger)
-        with self._opening:
-            if part not in self._engines:
-                self._engines[part] = engine_for(records)
-        return StatisticalOracle(self._engines[part], ledger=paying)
+        return StatisticalOracle(self._table.engine(part), ledger=paying)
 
     def share(self, caller: Caller) -> Fraction | None:
         """Return which part of the budget is the most that somebody may spend; None for all that is left."""
@@ -188,18 +171,6 @@ class Datasets:
         if not caller.sees(name):
             raise missing("data set")
         return self.get(name)
-
-
-def opened(kept: Mapping[str, Any], document: Mapping[str, Any], schema: Schema, tables: Path) -> Records:
-    """Open records where they are kept; their name makes them the same ones after every restart."""
-    source = Kept(tables / kept["folder"]) if "folder" in kept else (kept["address"], kept["table"])
-    identity = document["identity"]
-    return Records(source, schema, unit=document["unit"], key=document["key"], name=identity)
-
-
-def split(records: Records) -> tuple[Records, ...]:
-    """Cut records into the parts that every data set has: by the key if there is one, else by place."""
-    return records.split(by="index" if records.key is None else "key")
 
 
 def amount(budget: Budget) -> dict[str, Any]:

@@ -26,8 +26,9 @@ from tacit.files import private_folder
 from tacit.noise import unique_name
 from tacit.service.blocks import Block
 from tacit.service.clock import now
-from tacit.service.datasets import NAME, PARTS, opened, split
+from tacit.service.datasets import NAME
 from tacit.service.fingerprints import known, marks_of
+from tacit.service.opening import PARTS, opened, split
 from tacit.service.settings import Settings
 from tacit.service.sources import Place
 from tacit.service.state import DATASET, State
