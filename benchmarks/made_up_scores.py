@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, softmax
 
 Array = NDArray[Any]
 CHOSEN = ("normal", "skewed", "softmax", "even")
@@ -89,8 +89,3 @@ def _numbers(rng: np.random.Generator, family: str, count: int) -> tuple[Array, 
         signal, rest = rng.gamma(1.5, size=count) - 1.5, rng.standard_t(3, size=count)
     targets = spread * (np.sqrt(explained) * signal + np.sqrt(1 - explained) * rest) + rng.uniform(-0.3, 0.3)
     return np.clip(targets - spread * np.sqrt(1 - explained) * rest, -1, 1), np.clip(targets, -1, 1)
-
-
-def odds(chances: Array) -> Array:
-    """Return log-odds, within what is counted."""
-    return np.asarray(logit(np.clip(chances, 1e-12, 1 - 1e-12)))

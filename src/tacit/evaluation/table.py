@@ -181,7 +181,7 @@ def doubted(figure: Figure, doubt: float) -> Figure:
 
 def figure_of(value: float, noise: float, sampling: float, confidence: float, limits: Range) -> Figure:
     """Return a figure with error bars of normal laws with these variances, cut to what it can be."""
-    reach = float(ndtri((1 + confidence) / 2))
+    reach, value = float(ndtri((1 + confidence) / 2)), float(value)
 
     def around(variance: float) -> tuple[float, float]:
         half = reach * math.sqrt(variance)
