@@ -96,7 +96,7 @@ def sparse_vector(question: Question) -> Case:
 
 
 def repetition(question: Question) -> Case:
-    """The highest of secretly many noisy counts of one number, which moves by 1; half of epsilon is for each."""
+    """The highest of secretly many noisy counts of one number, which moves by 1; two thirds of epsilon are for each."""
     mechanism = Repetition(question.claim, 1, 3.0)
     count, more = Laplace.for_budget(mechanism.inner), float(1 - mechanism.stop)
 
@@ -107,10 +107,10 @@ def repetition(question: Question) -> Case:
         return release(mechanism, run, label="audit").value.score
 
     def log_density(noise: Floats) -> Floats:
-        """With density f and cdf F of one count, that of the highest is f/(1 - more F) up to a constant."""
+        """With density f and cdf F of one count, that of the highest is f/sqrt(1 - more F) up to a constant."""
         tail = np.exp(-np.abs(noise[:, 0]) / count.scale) / 2
         below = np.where(noise[:, 0] < 0, tail, 1 - tail)
-        return np.asarray(-np.abs(noise[:, 0]) / count.scale - np.log1p(-more * below))
+        return np.asarray(-np.abs(noise[:, 0]) / count.scale - np.log1p(-more * below) / 2)
 
     points = np.linspace(-40, 40, 100_001)[:, None] * count.scale
     loss = float(np.abs(log_density(points) - log_density(points - 1)).max())
