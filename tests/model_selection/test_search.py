@@ -58,7 +58,7 @@ def test_a_search_is_one_charge_and_its_model_carries_the_whole_guarantee(data, 
     assert found.best_estimator_.release_.entry == found.release_.entry == entry
     assert "epsilon=4" in found.best_estimator_.release_.guarantee
     assert 2.53 < found.best_estimator_.epsilon < 4 * 2 / 3 * 0.95 + 1e-9
-    assert found.best_params_ == ([{"alpha": each} for each in [0.01, 0.1, 1.0]] + [{}])[found.best_index_]
+    assert found.best_params_ == ([{"alpha": each} for each in [0.01, 0.1, 1.0, "auto"]])[found.best_index_]
     assert 0.5 < found.best_score_ < 1.3
     assert np.array_equal(found.predict(data[0]), found.best_estimator_.predict(data[0]))
     assert found.predict_proba(data[0]).shape == (600, 2)
@@ -81,7 +81,7 @@ def test_the_best_candidate_wins():
         found = [clone(asked).set_params(random_state=seed).fit(X, Y) for seed in range(12)]
         wins = [each.best_estimator_.alpha == 0.01 for each in found]
         assert sum(wins) >= 4
-        assert wins == [each.best_params_ == ({} if own == 0.01 else {"alpha": 0.01}) for each in found]
+        assert wins == [each.best_params_ == {"alpha": 0.01} for each in found]
     assert not any(each.best_estimator_.release_.private for each in found)
 
 

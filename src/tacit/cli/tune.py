@@ -77,7 +77,7 @@ def tune(
             "model": str(output),
             "report": str(files.report),
         }
-        chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items()) or "as it was given"
+        chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
         words = f"best       {chosen}\n{search.scoring_:10} {search.best_score_:.4f} within {search.score_noise_:.4f}\n"
         out.result(plain, f"{words}model      {output}\nguarantee  {search.release_.guarantee}")
 

@@ -67,8 +67,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    best_estimator_, best_params_, best_index_ : the model that won, what was changed in it, and its place among the
-        candidates: -1, and nothing changed, for the estimator as it was given.
+    best_estimator_, best_params_, best_index_ : the model that won, its parameters among those that were searched, and
+        its place among the candidates: -1 for the estimator as it was given.
     best_score_, score_noise_, scoring_ : its score, how far noise alone may move that in 95 of 100 cases, and of what.
     """
 
@@ -120,7 +120,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         best.release_ = found.map(lambda _: best.release_.value)
         self.best_estimator_ = best
         self.best_index_ = found.value.candidate - 1
-        self.best_params_ = {} if self.best_index_ < 0 else dict(self._listed()[self.best_index_])
+        listed, given = self._listed(), self.estimator.get_params()
+        own = {name: given[name] for each in listed for name in each}
+        self.best_params_ = own if self.best_index_ < 0 else dict(listed[self.best_index_])
         self.scoring_ = scoring
         self.best_score_ = in_words(scoring, found.value.score, data.target_range)
         reach = law.error(0.95) / data.slots
