@@ -17,6 +17,7 @@ from tacit.numerics.arrays import Floats
 from tacit.numerics.process import this_process
 
 INDEX = "tacit_index"
+_AT_ONCE = 256
 # Connections that a fork brought along: they belong to the parent, and closing them here would disturb it.
 _INHERITED: list[Any] = []
 
@@ -40,12 +41,19 @@ class SQLTable(Table):
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
         _refuse_alike(self.stored, self.columns)
         check_declared(self.columns, self.stored)
-        checked = [self.dialect.of_all([self.dialect.quoted(name) for name in self.columns])] if self.columns else []
-        wanted = self.cleaned(tuple(self.columns), None, None)
-        found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {wanted}", "opened")
-        self.n = int(found[0][0])
+        counts = {self._looked_at(some) for some in _groups(tuple(self.columns))}
+        if len(counts) > 1:
+            raise InvalidParameter("the table changed while it was opened. Open it when nobody writes to it.")
+        (self.n,) = counts
         if not self.n:
             raise InvalidParameter("a table needs at least one record, got 0.")
+
+    def _looked_at(self, names: tuple[str, ...]) -> int:
+        """Look at every cell of some columns once, and count the records."""
+        checked = [self.dialect.of_all([self.dialect.quoted(name) for name in names])] if names else []
+        wanted = self.cleaned(names, None, None)
+        found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {wanted}", "opened")
+        return int(found[0][0])
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -74,9 +82,13 @@ class SQLTable(Table):
         self.check()
         count = 0
         failure: str | None = None
-        statement = f"SELECT {', '.join(map(self.dialect.quoted, names))} FROM {self.cleaned(names, part, key)}"
+        # Rows of a database come in no fixed order: all their columns come with one statement.
+        groups = _groups(names) if self.ordered else [names]
         try:
-            for columns in self._stream(self.connection, statement):
+            for streams in zip(*(self._streamed(some, part, key) for some in groups), strict=True):
+                columns = [column for stream in streams for column in stream]
+                if len({len(column) for column in columns}) != 1:
+                    raise ValueError
                 block = {name: self._typed(name, cells) for name, cells in zip(names, columns, strict=True)}
                 count += len(next(iter(block.values())))
                 yield block
@@ -88,11 +100,17 @@ class SQLTable(Table):
         if part is None and count != self.n:
             raise InvalidParameter("the table no longer has as many records as when it was opened.")
 
+    def _streamed(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Sequence[Any]]:
+        statement = f"SELECT {', '.join(map(self.dialect.quoted, names))} FROM {self.cleaned(names, part, key)}"
+        return self._stream(self.connection, statement)
+
     def mismatches(self, part: Slice | None, key: str | None) -> Floats:
-        """Count the states of every column in one scan."""
-        states = [self._from(self.dialect.state, name) for name in self.columns]
-        sums = [f"sum(CASE WHEN {state} = {each} THEN 1 ELSE 0 END)" for state in states for each in (1, 2)]
-        (row,) = self.run(f"SELECT {', '.join(sums)} FROM {self._read(tuple(self.columns), part, key)}")
+        """Count the states of every column."""
+        row: list[Any] = []
+        for some in _groups(tuple(self.columns)):
+            states = [self._from(self.dialect.state, name) for name in some]
+            sums = [f"sum(CASE WHEN {state} = {each} THEN 1 ELSE 0 END)" for state in states for each in (1, 2)]
+            row += self.run(f"SELECT {', '.join(sums)} FROM {self._read(some, part, key)}")[0]
         return np.array([float(found or 0) for found in row]).reshape(-1, 2)
 
     def size(self, part: Slice | None, key: str | None) -> int:
@@ -179,6 +197,11 @@ def _withheld(what: str, failure: str) -> str:
         f"the engine failed ({failure}) when the records were {what}; nothing was answered. Details are withheld, as "
         "they may quote records: the engine's own log has them."
     )
+
+
+def _groups(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Cut columns into groups: a statement about thousands at once takes engines as long as their square."""
+    return [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)] or [()]
 
 
 def _refuse_alike(stored: Mapping[str, Stored], columns: Mapping[str, Column]) -> None:
