@@ -166,6 +166,7 @@ def on_spark(folder: Path, alpha_of: Path) -> dict[str, Any]:
 
     from tacit import Records
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")

@@ -1,5 +1,6 @@
 """Fits on a Spark cluster: the model of memory, charged once, and one clear error when the cluster fails."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,13 @@ def test_fits_on_a_cluster_are_those_in_memory(
 ) -> None:
     """For one seed the released coefficients agree within the certified radius.
 
-    Every other model is one of persons, whose rows lie in several partitions.
+    Every other model is one of persons, whose rows lie in several partitions; every third solves samples, too, pass by
+    pass, the others on one executor.
     """
     unit = "who" if number % 2 else None
+    monkeypatch.setattr("tacit.erm.solver.warm_start._FEWEST_ROWS", 16)
+    if number % 3 == 0:
+        monkeypatch.setattr("tacit.erm.rows.rows._ON_ONE_NODE", 0)
     target, make = MODELS[number]
     certified = watch_certificates(monkeypatch)
     held = make().fit(Records(table, schema_for(target), unit=unit))
@@ -46,22 +51,29 @@ def test_fits_on_a_cluster_are_those_in_memory(
 
 def test_no_row_comes_to_the_driver(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the driver asks for are sums, which are as long as the model is wide, and counts."""
-    lengths: list[int] = []
-    honest = SparkLots.sum
+    lengths: dict[str, list[int]] = {"sum": [], "together": []}
 
-    def watched(lots: SparkLots, job: Any) -> Floats:
-        found = honest(lots, job)
-        lengths.append(found.size)
-        return found
+    def watched(name: str) -> Callable[[SparkLots, Any], Floats]:
+        honest = getattr(SparkLots, name)
+
+        def watching(lots: SparkLots, job: Any) -> Floats:
+            found: Floats = honest(lots, job)
+            lengths[name].append(found.size)
+            return found
+
+        return watching
 
     def refused(*_: object) -> Any:
         raise AssertionError("rows were asked for")
 
-    monkeypatch.setattr(SparkLots, "sum", watched)
+    for name in lengths:
+        monkeypatch.setattr(SparkLots, name, watched(name))
+    monkeypatch.setattr("tacit.erm.solver.warm_start._FEWEST_ROWS", 16)
     records = Records(frame, schema_for("answer"))
     monkeypatch.setattr(type(records.table), "_stream", refused)
     model = PrivateLogisticRegression(1.0, random_state=3, curves=False).fit(records)
-    assert max(lengths) == model.coef_.size**2
+    assert max(lengths["sum"]) == model.coef_.size**2
+    assert lengths["together"] == [model.coef_.size]
 
 
 def test_a_cluster_that_fails_is_one_clear_error(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

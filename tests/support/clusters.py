@@ -99,7 +99,8 @@ def fits_while_nodes_die(folder: Path) -> dict[str, Any]:
     with running_cluster(folder) as cluster:
         done = subprocess.run(
             [sys.executable, driver, cluster.address, str(cluster.workers[1]), records, address],
-            env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": reachable()},
+            env=os.environ
+            | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": reachable(), "PYSPARK_PYTHON": sys.executable},
             capture_output=True,
             text=True,
             check=False,
