@@ -43,6 +43,10 @@ class Caller:
         """Whether the token is for a data set."""
         return self.datasets is None or dataset in self.datasets
 
+    def covers(self, datasets: Sequence[str] | None) -> bool:
+        """Whether the token is for all of these data sets, None being all that there are or will be."""
+        return self.datasets is None or (datasets is not None and set(datasets) <= set(self.datasets))
+
 
 @final
 class Tokens:
@@ -89,6 +93,21 @@ class Tokens:
         datasets = json.loads(row.datasets)
         return Caller(row.name, cast("Scope", row.scope), row.id, row.expires, _tuple(datasets))
 
+    def give(
+        self, caller: Caller, name: str, scope: str, days: float = 90, datasets: Sequence[str] | None = None
+    ) -> tuple[str, str]:
+        """Make a token in a caller's name: for no other data sets than theirs, which it is for if none are named."""
+        wanted = caller.datasets if datasets is None else datasets
+        if not caller.covers(wanted):
+            raise missing("data set")
+        return self.make(name, scope, days, wanted)
+
+    def take(self, caller: Caller, public: str) -> None:
+        """End a token in a caller's name: one for other data sets than theirs is refused as if it were not there."""
+        if not any(each["id"] == public for each in self.known_to(caller)):
+            raise missing("token")
+        self.revoke(public)
+
     def revoke(self, public: str) -> None:
         """End a token at once."""
         with self._state.writing() as connection:
@@ -104,6 +123,10 @@ class Tokens:
         with self._state.reading() as connection:
             rows = connection.execute(sa.select(*columns).order_by(TOKEN.c.created)).mappings().all()
         return [{**row, "datasets": json.loads(row["datasets"])} for row in rows]
+
+    def known_to(self, caller: Caller) -> list[dict[str, Any]]:
+        """Return the tokens for no other data sets than a caller's own is for."""
+        return [each for each in self.all() if caller.covers(each["datasets"])]
 
 
 def _digest(secret: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
 from tacit.data.curves import checked_pairs
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
@@ -84,7 +85,7 @@ def fit(dataset: Dataset, job: Job, ledger: Ledger) -> Product:
     estimator.fit(records)
     card = card_of_model(estimator, ledger=ledger)
     facts = {
-        **paid(estimator.release_),
+        **paid(estimator.release_, ledger, job.ticket),
         "model": job.id,
         "estimator": type(estimator).__name__,
         "part": job.body.get("part", "all"),
@@ -102,11 +103,20 @@ def classes_of(model: Any) -> list[str]:
     return [] if known is None else [str(name) for name in known.tolist()]
 
 
-def paid(release: Release[Any]) -> dict[str, Any]:
-    """Return what a release cost; refuse one that nobody paid for."""
-    if not release.private or release.entry is None or release.budget is None:
+def paid(release: Release[Any], ledger: Ledger, ticket: str) -> dict[str, Any]:
+    """Return what a release cost its job; refuse one that nobody paid for.
+
+    Answers that the account remembers cost nothing again. What this job was charged stands under its ticket, although
+    an attempt before this one may have died after it.
+    """
+    if not release.private or release.budget is None:
         raise InvalidParameter("nothing is kept that is not private and paid for.")
-    return {"guarantee": release.guarantee, "cost": amount(release.budget), "entry": release.entry.number}
+    entry = ledger.entry_of(ticket)
+    return {
+        "guarantee": release.guarantee,
+        "cost": amount(Budget(0) if entry is None else release.budget),
+        "entry": entry,
+    }
 
 
 def file_of(model: Any, card: Card) -> bytes:

@@ -66,7 +66,7 @@ def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "
         model, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
     )
     facts = {
-        **paid(told.release),
+        **paid(told.release, ledger, job.ticket),
         "model": job.body["model"],
         "part": job.body.get("part", "all"),
         "n": records.n,

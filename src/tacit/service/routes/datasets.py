@@ -16,6 +16,7 @@ from tacit.service.blocks import Block
 from tacit.service.refusals import missing
 from tacit.service.registering import Declared, register
 from tacit.service.sources import Place, take_in
+from tacit.service.tokens import Caller
 
 router = APIRouter(prefix="/v1", tags=["data sets"])
 
@@ -122,11 +123,17 @@ class Registered(BaseModel):
 @router.post("/datasets", status_code=201)
 def registered(body: Registered, service: TheService, caller: Custodian) -> dict[str, Any]:
     """Read, clean and keep a table, and open its account: from then on it is only answered about."""
-    if not caller.sees(body.name):
-        raise missing("data set")
     place = Place.of(body.source, service.settings)
-    register(body.declared, place, service.state, service.settings, by=caller.name)
+    register(named_by(caller, body).declared, place, service.state, service.settings, by=caller.name)
     return service.datasets.get(body.name).facts(caller)
+
+
+def named_by(caller: Caller, body: Registered) -> Registered:
+    """Return what is declared if it names only data sets that a custodian's token is for."""
+    shared = body.shares_ledger_with
+    if not caller.sees(body.name) or not (shared is None or caller.sees(shared)):
+        raise missing("data set")
+    return body
 
 
 @router.post("/uploads", status_code=201, openapi_extra={"requestBody": {"content": {"text/csv": {}}}})

@@ -46,19 +46,19 @@ class NewToken(BaseModel):
 
 @router.get("/tokens")
 def tokens(service: TheService, caller: Custodian) -> dict[str, Any]:
-    """List all tokens, without their secrets."""
-    return {"tokens": service.tokens.all()}
+    """List the tokens for data sets that one looks after, without their secrets."""
+    return {"tokens": service.tokens.known_to(caller)}
 
 
 @router.post("/tokens", status_code=201)
 def new_token(body: NewToken, service: TheService, caller: Custodian) -> dict[str, Any]:
     """Make a token; its text is told this once, and is not kept."""
-    public, text = service.tokens.make(body.name, body.scope, body.days, body.datasets)
+    public, text = service.tokens.give(caller, body.name, body.scope, body.days, body.datasets)
     return {"id": public, "token": text}
 
 
 @router.delete("/tokens/{token}")
 def revoke(token: str, service: TheService, caller: Custodian) -> dict[str, Any]:
     """End a token at once."""
-    service.tokens.revoke(token)
+    service.tokens.take(caller, token)
     return {"id": token, "revoked": True}

@@ -37,16 +37,16 @@ def open_session(dataset: Dataset, job: Job, ledger: Ledger, sessions: Path) -> 
     try:
         predictor.fit(records)
         keep(predictor, folder / SECRET)
-        return facts_of(predictor, job, records), name
+        return facts_of(predictor, job, records, ledger), name
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def facts_of(predictor: InteractiveKernelPredictor, job: Job, records: Records) -> dict[str, Any]:
+def facts_of(predictor: InteractiveKernelPredictor, job: Job, records: Records, ledger: Ledger) -> dict[str, Any]:
     """Return what is public of a predictor that was fitted."""
     return {
-        **paid(predictor.release_),
+        **paid(predictor.release_, ledger, job.ticket),
         "session": job.id,
         "part": job.body.get("part", "all"),
         "method": predictor.method,

@@ -59,20 +59,20 @@ def made(request: Request, service: TheService, caller: CustodianHere, fields: F
     if days is None:
         raise InvalidParameter("days must be a number.")
     name = text_of(fields, "name")
-    _, token = service.tokens.make(name, text_of(fields, "scope"), days)
+    _, token = service.tokens.give(caller, name, text_of(fields, "scope"), days)
     return _page(request, service, caller, made={"name": name, "token": token})
 
 
 @router.post("/tokens/{token}/revoke")
 def revoked(token: str, service: TheService, caller: CustodianHere, _: Fields) -> Response:
     """End a token at once."""
-    service.tokens.revoke(token)
+    service.tokens.take(caller, token)
     return go("/custody")
 
 
 def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Response:
     datasets = [_told(each, caller) for each in service.datasets.seen_by(caller)]
-    tokens = service.tokens.all() if caller.scope == "custodian" else None
+    tokens = service.tokens.known_to(caller) if caller.scope == "custodian" else None
     usual: dict[str, Any] = {"verified": None, "made": None}
     return page(request, "custody", "Custody", datasets=datasets, tokens=tokens, **{**usual, **more})
 

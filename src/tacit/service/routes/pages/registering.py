@@ -19,7 +19,7 @@ from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, number_o
 from tacit.service.pages.rendering import go, page, signing_of
 from tacit.service.refusals import body_of, status_of
 from tacit.service.registering import register
-from tacit.service.routes.datasets import Registered
+from tacit.service.routes.datasets import Registered, named_by
 from tacit.service.service import Service
 from tacit.service.sources import FORMATS, Place, take_in
 
@@ -68,7 +68,7 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
     try:
         if text_of(fields, "agreed") != "yes":
             raise InvalidParameter("somebody must say so: tick the box above the button.")
-        body = _body(given, json.loads(source), schema)
+        body = named_by(caller, _body(given, json.loads(source), schema))
         register(body.declared, _place(source, service), service.state, service.settings, by=caller.name)
     except TacitError as error:
         known = Schema.from_toml(schema)
@@ -98,7 +98,7 @@ async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
 def _place(source: str, service: Service) -> Place:
     try:
         plain = json.loads(source)
-    except ValueError:
+    except (ValueError, RecursionError):
         plain = None
     if not isinstance(plain, dict) or not all(isinstance(each, str) for each in plain.values()):
         raise InvalidParameter("this form has another form than this page's. Begin again.")
