@@ -85,6 +85,19 @@ def test_a_token_is_shown_once_and_can_be_revoked(clinic):
     assert send(clinic, "/custody/tokens", "/custody", name="x", scope="analyst", days="soon").status_code == 400
 
 
+def test_a_token_is_for_the_data_sets_that_were_named_and_its_end_is_shown(clinic, monkeypatch):
+    """Named data sets stand in the list; a token past its end is told as ended, and one's own cannot be revoked."""
+    sign_in(clinic, "carol")
+    made = send(clinic, "/custody/tokens", "/custody", name="eve", scope="analyst", datasets="other, third").text
+    clinic.tokens["eve"] = re.search(r"tacit_[0-9a-f]{8}_[\w-]{43}", made)[0]
+    assert re.search(r"eve</th>\s*<td>analyst</td><td>other, third</td>", made)
+    assert clinic.get("/v1/datasets", "eve").json() == {"datasets": []}
+    mine = clinic.tokens["carol"].split("_")[1]
+    assert f"/custody/tokens/{mine}/revoke" not in made
+    monkeypatch.setattr("tacit.service.routes.pages.custody.now", lambda: "9999")
+    assert "<td>ended</td>" in clinic.client.get("/custody").text
+
+
 @pytest.mark.parametrize("way", ["upload", "inbox"])
 def test_a_table_is_registered_step_by_step(clinic, way):
     """A file that is sent, or one that lies in the inbox: drafted, declared, signed, and then asked about."""
@@ -96,7 +109,8 @@ def test_a_table_is_registered_step_by_step(clinic, way):
     assert "nein" not in drafted.text
     source = source_of(drafted.text)
     third = send(clinic, "/register", step="2", source=source, schema=SCHEMA)
-    assert "each person, by id" in third.text
+    assert re.search(r"<option[^>]*selected>each person, by id<", third.text)
+    assert "if persons are" in third.text
     terms = {
         "name": "people", "unit": "id", "key": "", "epsilon": "0.5", "delta": "0", "accountant": "basic",
         "shares": "alice 0.5, bob 0.25", "signed_by": "Carol <b>", "agreed": "yes",

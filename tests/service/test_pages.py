@@ -41,6 +41,33 @@ def test_whoever_is_signed_in_sees_their_data_sets(clinic):
     assert "clinic" not in clinic.client.get("/").text
 
 
+def test_whoever_has_a_share_sees_it_on_every_page(clinic):
+    """Bob, who may spend half, sees his half and what he spent of it, wherever the budget is drawn."""
+    sign_in(clinic, "bob")
+    for place in ("/", "/datasets/clinic", "/datasets/clinic/train", "/datasets/clinic/sessions"):
+        answered = clinic.client.get(place)
+        assert answered.status_code == 200, place
+        assert "Yours is 1/2 of the budget, of which epsilon=0, delta=0 is spent." in answered.text, place
+
+
+def test_the_mean_of_a_column_lies_between_its_declared_bounds_unless_others_are_given(clinic):
+    """A person who asks for `age` and leaves the range empty pays for the mean age, not for that of ages cut at 1."""
+    sign_in(clinic, "alice")
+    blank = {**ASK, "question": "age", "epsilon": "1", "low": "", "high": ""}
+    told = send(clinic, "/datasets/clinic", action="ask", key="mean", **blank).text
+    assert 40 < float(re.search(r'class="answer">([\d.]+)', told)[1]) < 60
+    cut = send(clinic, "/datasets/clinic", action="ask", key="cut", **{**blank, "high": "10"}).text
+    assert float(re.search(r'class="answer">([\d.]+)', cut)[1]) < 11
+
+
+def test_what_cannot_be_asked_about_is_not_listed(clinic):
+    """An id is a declared column that no question may name; numbers that are none are told by their field."""
+    sign_in(clinic, "alice")
+    assert "<code>id</code>" not in clinic.client.get("/datasets/clinic").text
+    refused = send(clinic, "/datasets/clinic", action="price", **{**ASK, "epsilon": "inf"})
+    assert (refused.status_code, "epsilon must be a number" in refused.text) == (400, True)
+
+
 def test_a_form_from_elsewhere_does_nothing(clinic):
     """Without the guard, with another's, or with that of somebody else: refused, and nobody is signed in."""
     for guard in (None, "", "0" * 64):

@@ -1,5 +1,6 @@
 """What a form sent: bounded, checked to come from a page of this service, as plain texts."""
 
+import math
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -92,9 +93,12 @@ def number_of(fields: Mapping[str, Any], name: str, usual: float | None = None) 
     if not text:
         return usual
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise InvalidParameter(f"{name} must be a number, such as 0.1.") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidParameter(f"{name} must be a number, such as 0.1.")
+    return value
 
 
 def _of_scope(caller: Caller, *scopes: str) -> Caller:

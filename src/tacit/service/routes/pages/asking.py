@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
-from tacit.data.columns import Moment, Number
+from tacit.data.columns import Ignored, Key, Moment, Number
 from tacit.data.levels import Flag, Levelled
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
@@ -25,7 +25,7 @@ from tacit.service.tokens import Caller
 router = APIRouter(prefix="/datasets/{name}", route_class=PageRoute)
 
 _USUAL = {
-    "question": "", "epsilon": "0.1", "tolerance": "", "low": "0", "high": "1", "delta": "0", "part": "all",
+    "question": "", "epsilon": "0.1", "tolerance": "", "low": "", "high": "", "delta": "0", "part": "all",
     "of": "population",
 }  # fmt: skip
 _PARTS = {"all": "all of them", "train": "the part for training", "test": "the part for tests"}
@@ -43,7 +43,7 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
     try:
-        questions = _questions(given)
+        questions = _questions(given, dataset.schema)
         if text_of(fields, "action") == "price":
             price = price_of_questions(dataset, caller, questions)
             return _page(request, dataset, caller, given, price=price, key=text_of(fields, "key"))
@@ -63,8 +63,9 @@ def parts_of(dataset: Dataset) -> list[tuple[str, str]]:
     return [(part, _PARTS.get(part, part)) for part in dataset.document["parts"]]
 
 
-def _questions(given: Mapping[str, str]) -> Questions:
-    query = {"mean": given["question"], "low": number_of(given, "low", 0.0), "high": number_of(given, "high", 1.0)}
+def _questions(given: Mapping[str, str], schema: Schema) -> Questions:
+    low, high = _declared_range(given["question"], schema)
+    query = {"mean": given["question"], "low": number_of(given, "low", low), "high": number_of(given, "high", high)}
     tolerance = number_of(given, "tolerance")
     body = {
         "queries": [query],
@@ -78,6 +79,12 @@ def _questions(given: Mapping[str, str]) -> Questions:
         return Questions.model_validate(body)
     except ValidationError:
         raise InvalidParameter("this form has another form than a question's. Reload the page.") from None
+
+
+def _declared_range(question: str, schema: Schema) -> tuple[float, float]:
+    """Return between which values a question's numbers lie if nothing else is said: what was declared of a column."""
+    column = schema.columns.get(question)
+    return (column.low, column.high) if isinstance(column, Number) else (0.0, 1.0)
 
 
 def _answer(told: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +104,11 @@ def _page(
     request: Request, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "", **more: Any
 ) -> Response:
     facts = metered(dataset.facts(caller))
-    columns = [(name, column_in_words(column)) for name, column in dataset.schema.columns.items()]
+    columns = [
+        (name, column_in_words(column))
+        for name, column in dataset.schema.columns.items()
+        if not isinstance(column, (Key, Ignored))
+    ]
     usual = {"price": None, "answer": None, "example": _example(dataset.schema)}
     return page(
         request, "ask", dataset.name, facts=facts, given=given, parts=parts_of(dataset), columns=columns,

@@ -10,6 +10,7 @@ from tacit.accounting.history import Entry
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.service.access import TheService
+from tacit.service.clock import now
 from tacit.service.datasets import Dataset
 from tacit.service.pages.forms import CustodianHere, Fields, InspectorHere, PageRoute, number_of, text_of
 from tacit.service.pages.pictures import course_picture
@@ -59,7 +60,8 @@ def made(request: Request, service: TheService, caller: CustodianHere, fields: F
     if days is None:
         raise InvalidParameter("days must be a number.")
     name = text_of(fields, "name")
-    _, token = service.tokens.give(caller, name, text_of(fields, "scope"), days)
+    which = [each.strip() for each in text_of(fields, "datasets").split(",") if each.strip()]
+    _, token = service.tokens.give(caller, name, text_of(fields, "scope"), days, which or None)
     return _page(request, service, caller, made={"name": name, "token": token})
 
 
@@ -72,9 +74,17 @@ def revoked(token: str, service: TheService, caller: CustodianHere, _: Fields) -
 
 def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Response:
     datasets = [_told(each, caller) for each in service.datasets.seen_by(caller)]
-    tokens = service.tokens.known_to(caller) if caller.scope == "custodian" else None
+    known = service.tokens.known_to(caller) if caller.scope == "custodian" else None
+    tokens = None if known is None else [_given_out(each, caller) for each in known]
     usual: dict[str, Any] = {"verified": None, "made": None}
     return page(request, "custody", "Custody", datasets=datasets, tokens=tokens, **{**usual, **more})
+
+
+def _given_out(token: dict[str, Any], caller: Caller) -> dict[str, Any]:
+    """Return what a page says of a token: one's own is not revoked here, which would shut oneself out."""
+    state = "revoked" if token["revoked"] else "in use" if now() < token["expires"] else "ended"
+    which = "all" if token["datasets"] is None else ", ".join(token["datasets"])
+    return {**token, "state": state, "which": which, "mine": token["id"] == caller.token}
 
 
 def _told(dataset: Dataset, caller: Caller) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
 from tacit.service.access import TheService
-from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, number_of, text_of
+from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, text_of
 from tacit.service.pages.rendering import go, page, signing_of
 from tacit.service.refusals import body_of, status_of
 from tacit.service.registering import register
@@ -63,7 +63,8 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
             Records(_place(source, service).opened, known)
         except TacitError as error:
             return _second(request, source, schema, refusal=body_of(error)["error"], status=status_of(error))
-        return _third(request, source, schema, known, _USUAL)
+        # Persons are the stronger promise, whether or not an id comes twice.
+        return _third(request, source, schema, known, {**_USUAL, "unit": next(iter(_keys(known)), "")})
     given = {name: text_of(fields, name, usual) for name, usual in _USUAL.items()}
     try:
         if text_of(fields, "agreed") != "yes":
@@ -129,10 +130,12 @@ def _shares(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for piece in filter(None, (each.strip() for each in text.split(","))):
         name, _, share = piece.rpartition(" ")
-        number = number_of({"share": share}, "share")
-        if not name.strip() or number is None:
+        try:
+            found[name.strip()] = float(share)
+        except ValueError:
+            name = ""
+        if not name.strip():
             raise InvalidParameter("shares are written like: alice 0.5, bob 0.25.")
-        found[name.strip()] = number
     return found
 
 
@@ -147,11 +150,18 @@ def _second(request: Request, source: str, schema: str, **more: Any) -> Response
     return page(request, "register", "Register a table", step=2, source=source, schema=schema, **more)
 
 
+def _keys(schema: Schema) -> list[str]:
+    return [name for name, column in schema.columns.items() if isinstance(column, Key)]
+
+
 def _third(request: Request, source: str, text: str, schema: Schema, given: Mapping[str, str], **more: Any) -> Response:
-    keys = [name for name, column in schema.columns.items() if isinstance(column, Key)]
+    keys = _keys(schema)
     units = [("", "each record"), *((name, f"each person, by {name}") for name in keys)]
     fixed = [("", "its place in the file"), *((name, f"its key, {name}") for name in keys)]
-    public = [PUBLIC["record"], _COLUMNS]
+    size = PUBLIC["record"]
+    if keys:
+        size = f"{size}, if each record is protected; {PUBLIC['person']}, if persons are"
+    public = [size, _COLUMNS]
     return page(
         request, "register", "Register a table", step=3, source=source, schema=text, given=given, units=units,
         keys=fixed, public=public, **more,
