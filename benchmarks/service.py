@@ -39,7 +39,7 @@ def settings_of(folder: Path, database: str | None) -> Any:
 
     where = {} if database is None else {"state": database, "ledgers": database}
     limits = Limits(requests_per_minute=10**7, at_once=10**4)
-    return Settings(folder, port=PORT, workers=2, limits=limits, **where)
+    return Settings(folder, port=PORT, workers=2, threads=8, limits=limits, **where)
 
 
 def prepare(folder: Path, database: str | None, budget: float) -> list[str]:
@@ -197,7 +197,7 @@ def checked(folder: Path, database: str | None, seen: Seen) -> dict[str, Any]:
 
 @contextmanager
 def postgresql() -> Iterator[str | None]:
-    """Start a PostgreSQL server with room for two workers; give the address of a database, None if there is none."""
+    """Start a PostgreSQL server, which has room for 50 connections; give a database of it, None without a server."""
     sys.path.insert(0, str(HERE.parent / "tests"))
     from conftest import _programs, _running_server
 
@@ -206,14 +206,6 @@ def postgresql() -> Iterator[str | None]:
         yield None
         return
     with _running_server(programs) as server:
-        server.execute("ALTER SYSTEM SET max_connections = 200")
-        subprocess.run(
-            [programs / "pg_ctl", "-D", server.folder / "data", "-w", "restart", "-m", "fast"],
-            user="postgres" if os.geteuid() == 0 else None,
-            cwd="/",
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
         yield server.address(server.new_database())
 
 
@@ -256,9 +248,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--budget", type=float, default=2.0)
+    parser.add_argument("--budget", type=float, default=0.6)
+    parser.add_argument("--only", choices=["sqlite", "postgresql"])
     arguments = parser.parse_args()
-    measured("SQLite", None, arguments)
+    if arguments.only != "postgresql":
+        measured("SQLite", None, arguments)
+    if arguments.only == "sqlite":
+        return
     with postgresql() as database:
         if database is not None:
             measured("PostgreSQL", database, arguments)
