@@ -91,6 +91,8 @@ class Data:
         schema = records.schema
         target_of(schema, "classification" if is_classifier(estimator) else "regression")
         classes = np.array(schema.classes) if schema.classes else None
+        # The search is charged before any part of them is read.
+        records.table.check()
         return cls(records.held(), None, records.n, classes, schema.target_range, "the schema")
 
     @property
