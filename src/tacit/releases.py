@@ -11,7 +11,7 @@ from tacit.accounting.unit import NEIGHBOURS, PUBLIC, Unit, checked_unit
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.noise import source_for
+from tacit.noise import Source, source_for
 from tacit.notebook import card
 from tacit.numerics.process import this_process
 
@@ -102,6 +102,14 @@ class Terms:
         return release(
             mechanism, value, label=label, ledger=ledger, random_state=random_state, public=public, unit=unit
         )
+
+
+def source_that_goes_on() -> Source:
+    """Return coins for a release that was charged before and goes on: answers on demand, reopened by whoever kept it.
+
+    Each answer is drawn once: what was drawn before is kept, and is asked for before these coins are.
+    """
+    return source_for(None)
 
 
 def release(

@@ -17,7 +17,6 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.maps.landmarks import Landmarks
 from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, Points
 from tacit.mechanisms.process import GaussianProcess
-from tacit.noise import source_for
 
 _NUMBER = Number(0.0, 1e300)
 _INNER = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-150, 1e150), "width": whole(1, 10**9, axis="coordinates")})
@@ -148,5 +147,5 @@ def assemble(predictor: Any, parts: dict[str, Any], memory: FileMemory) -> None:
             setattr(predictor, name, parts[name])
     predictor.release_ = predictor.release_.map(lambda _: "answers on demand")
     predictor._domain, predictor._mapped, predictor._targets = domain, mapped, (parts["middle"], parts["scale"])
-    predictor._session = AnswerSession(inner, law, (model, source_for(None)), parts["mark"], parts["size"], memory)
+    predictor._session = AnswerSession(inner, law, (model, source_that_goes_on()), parts["mark"], parts["size"], memory)
     predictor.state = memory.path
