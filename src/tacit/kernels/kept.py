@@ -17,6 +17,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.maps.landmarks import Landmarks
 from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, Points
 from tacit.mechanisms.process import GaussianProcess
+from tacit.releases import source_that_goes_on
 
 _NUMBER = Number(0.0, 1e300)
 _INNER = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-150, 1e150), "width": whole(1, 10**9, axis="coordinates")})

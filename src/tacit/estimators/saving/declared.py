@@ -26,8 +26,8 @@ from tacit.estimators.saving.fields import (
     Plain,
     Struct,
     exact,
-    one_of,
     whole,
+    word_of,
 )
 from tacit.estimators.saving.packing import Reading, Writing
 from tacit.releases import Release
@@ -248,7 +248,7 @@ RELEASE = Struct(
         "public": Listed(TEXT),
         "private": TRUTH,
         "entry": Optional(_ENTRY),
-        "unit": one_of(tuple(NEIGHBOURS)),
+        "unit": word_of(tuple(NEIGHBOURS)),
         "noise_error": Optional(Number(0.0)),
     },
 )

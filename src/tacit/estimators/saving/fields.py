@@ -93,7 +93,7 @@ def whole(low: int = 0, high: int = 10**9, axis: str | None = None) -> Checked:
     return Checked(wanted, lambda plain: type(plain) is int and low <= plain <= high, axis)
 
 
-def one_of(words: Sequence[str]) -> Checked:
+def word_of(words: Sequence[str]) -> Checked:
     """Return a field for one of some words."""
     return Checked(f"one of {', '.join(words)}", lambda plain: isinstance(plain, str) and plain in words)
 

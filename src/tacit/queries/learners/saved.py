@@ -16,8 +16,8 @@ from tacit.estimators.saving.fields import (
     Optional,
     Saved,
     Struct,
-    one_of,
     whole,
+    word_of,
 )
 from tacit.queries.learners.domains import Cut, Named
 from tacit.queries.learners.literals import FeatureLiteral, Node
@@ -30,17 +30,17 @@ PLANS = Listed(
     Struct(
         Plan,
         {
-            "noise": one_of(get_args(NoiseKind)),
+            "noise": word_of(get_args(NoiseKind)),
             "budget": BUDGET,
             "sampling_error": Number(0.0, _FLOATS),
             "noise_error": Number(0.0, _FLOATS),
             "confidence": Number(0.0, 1.0),
             "n": whole(1, 2**50),
             "size": whole(1, 2**50),
-            "of": one_of(get_args(Target)),
+            "of": word_of(get_args(Target)),
             "parts": whole(1, 2**50),
             "rounds": whole(1, 2**31),
-            "whom": one_of(("record", "person")),
+            "whom": word_of(("record", "person")),
         },
     )
 )
