@@ -15,11 +15,13 @@ from tacit.accounting.witness import Witness, witness_at
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.data.schema import Schema
+from tacit.errors import LedgerCorrupt
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
 from tacit.service.opening import OpenTable
 from tacit.service.refusals import missing
 from tacit.service.settings import Settings
+from tacit.service.sources import where
 from tacit.service.state import DATASET, State
 from tacit.service.tokens import Caller
 
@@ -57,17 +59,23 @@ class Dataset:
 
     @cached_property
     def _table(self) -> OpenTable:
-        return OpenTable(self._kept, self.document, self.schema, self._settings.tables)
+        return OpenTable(where(self._kept, self._settings), self.document, self.schema, self._settings.tables)
 
     @cached_property
     def account(self) -> Ledger:
         """The account of these records, as the service itself sees it: it pays for nothing by this handle.
 
-        It is refused if its history lost what the witness was told.
+        It is refused if its history lost what the witness was told, and if the witness lost all of it.
         """
         name = self.document["account"]
         told = self._witness.last(name)
-        return Ledger.open(self._settings.account(name), name=name, head=None if told is None else told[1])
+        if told is None:
+            raise LedgerCorrupt(
+                f"the witness knows nothing of account {name!r}, which it was told of when the table was "
+                "registered: it was emptied, or is another. "
+                "Put it back, or tell it the head that you know (docs/deploying.md)."
+            )
+        return Ledger.open(self._settings.account(name), name=name, head=told[1])
 
     def ledger(self, caller: Caller, ticket: str | None = None) -> Ledger:
         """Return the account as a caller charges it: in their name, within their share, once for a ticket."""

@@ -5,6 +5,7 @@ a database stay where they are, behind the cleaning step.
 """
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,8 +30,9 @@ from tacit.service.clock import now
 from tacit.service.datasets import NAME
 from tacit.service.fingerprints import known, marks_of
 from tacit.service.opening import PARTS, opened, split
+from tacit.service.secrets import kept_secret
 from tacit.service.settings import Settings
-from tacit.service.sources import Place
+from tacit.service.sources import Place, where
 from tacit.service.state import DATASET, State
 
 Accountant = Literal["basic", "renyi", "gaussian"]
@@ -60,6 +62,11 @@ class Declared:
                 "a data set's name has up to 63 small letters, digits, _ and -, and begins with a letter or a digit."
             )
         check_text("signed_by", self.signed_by)
+        if self.block is not None and self.unit is not None:
+            raise InvalidParameter(
+                "blocks are of records: a person may have rows in several, and each block's budget would be spent on "
+                "them. Leave unit out, or register all rows as one table."
+            )
         for text in self.public:
             check_text("what is public", text)
         for name, share in self.shares.items():
@@ -71,33 +78,48 @@ def register(declared: Declared, source: Any, state: State, settings: Settings, 
     """Read, clean and keep a table, open its account, and write down what is public of it."""
     place = source if isinstance(source, Place) else None
     found = source if place is None else place.opened
-    others = _others(state)
-    if declared.name in others:
-        raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
+    with state.reading() as connection:
+        others = _others(connection)
+    _check_free(declared, others)
     if declared.block is not None:
-        declared.block.check_apart(each["block_of"] for each, _ in others.values() if each["block_of"] is not None)
         declared.block.check_records(found)
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
-    marks = marks_of(records, place.file if place is not None and place.file and place.file.is_file() else None)
-    account = _account(declared, others, marks)
+    file = place.file if place is not None and place.file and place.file.is_file() else None
+    marks = marks_of(records, file, kept_secret(private_folder(settings.folder) / "marks.secret"))
+    document = {**_document(declared, records), "account": _account(declared, others, marks)}
     kept = _kept(declared, records, place, settings)
-    document = {**_document(declared, records), "account": account}
-    ledger = _open_account(declared, document, opened(kept, document, declared.schema, settings.tables), settings)
-    ledger.note(f"data set {declared.name!r} registered by {by!r}, signed by {declared.signed_by!r}"[:1000])
-    row = {"document": document, "kept": kept, "marks": marks}
-    values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
-    with state.writing() as connection:
-        if connection.execute(sa.select(DATASET.c.name).where(DATASET.c.name == declared.name)).first():
-            raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
-        connection.execute(sa.insert(DATASET).values(**values))
+    try:
+        again = opened(where(kept, settings), document, declared.schema, settings.tables)
+        ledger = _open_account(declared, document, again, settings)
+        ledger.note(f"data set {declared.name!r} registered by {by!r}, signed by {declared.signed_by!r}"[:1000])
+        row = {"document": document, "kept": kept, "marks": marks}
+        values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
+        with state.writing() as connection:
+            # Somebody may have registered these records meanwhile.
+            state.alone(connection)
+            others = _others(connection)
+            _check_free(declared, others)
+            _account(declared, others, marks)
+            connection.execute(sa.insert(DATASET).values(**values))
+    except BaseException:
+        if "folder" in kept:
+            shutil.rmtree(settings.tables / kept["folder"], ignore_errors=True)
+        raise
     if place is not None:
         place.take_away()
 
 
-def _others(state: State) -> dict[str, tuple[dict[str, Any], list[str]]]:
-    with state.reading() as connection:
-        rows = connection.execute(sa.select(DATASET.c.name, DATASET.c.document, DATASET.c.marks)).all()
+def _others(connection: sa.Connection) -> dict[str, tuple[dict[str, Any], list[str]]]:
+    rows = connection.execute(sa.select(DATASET.c.name, DATASET.c.document, DATASET.c.marks)).all()
     return {row.name: (json.loads(row.document), json.loads(row.marks)) for row in rows}
+
+
+def _check_free(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]]) -> None:
+    """Refuse a name, or a block of a series, that there is already."""
+    if declared.name in others:
+        raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
+    if declared.block is not None:
+        declared.block.check_apart(each["block_of"] for each, _ in others.values() if each["block_of"] is not None)
 
 
 def _account(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]], marks: list[str]) -> str:
@@ -119,7 +141,7 @@ def _account(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list
 def _kept(declared: Declared, records: Records, place: Place | None, settings: Settings) -> dict[str, str]:
     """Keep the cleaned cells of a file; a table of a database stays where it is."""
     if place is not None and place.file is None:
-        return {"address": place.address, "table": place.table}
+        return {"source" if place.source else "address": place.source or place.address, "table": place.table}
     folder = private_folder(settings.tables) / f"{declared.name}-{unique_name()}"
     return {"folder": keep(records, folder).folder.name}
 

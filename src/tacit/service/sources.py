@@ -8,10 +8,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, final
 
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError
+
 from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
-from tacit.service.refusals import Refusal, missing
+from tacit.service.refusals import Refusal, missing, unavailable
 from tacit.service.settings import Settings
 
 FORMATS = ("csv", "parquet")
@@ -27,6 +30,8 @@ class Place:
     ours: bool = False
     address: str = ""
     table: str = ""
+    source: str = ""
+    """The name of one of the settings' [sources], if that is where the address is from."""
 
     @classmethod
     def of(cls, plain: Mapping[str, Any], settings: Settings) -> Self:
@@ -37,13 +42,19 @@ class Place:
         if keys == {"file"}:
             return cls(_in_inbox(plain["file"], settings))
         if keys == {"address", "table"}:
-            address = settings.sources.get(plain["address"], plain["address"])
+            source = plain["address"] if plain["address"] in settings.sources else ""
+            address = settings.sources.get(source, plain["address"])
             if not address.startswith(("postgresql://", "postgresql+psycopg://")):
                 raise InvalidParameter(
                     "a table that stays where it is has the name of one of the service's [sources] for its address, "
                     "or a postgresql:// address of its own."
                 )
-            return cls(address=address, table=plain["table"])
+            if not source and _has_password(address):
+                raise InvalidParameter(
+                    "an address with a password is a secret, and is not kept here: name it among the service's "
+                    "[sources]."
+                )
+            return cls(address=address, table=plain["table"], source=source)
         raise InvalidParameter("a source is {upload}, {file} within the inbox, or {address, table}.")
 
     @property
@@ -55,6 +66,22 @@ class Place:
         """Remove a file that was sent, once it was read."""
         if self.ours and self.file is not None:
             self.file.unlink(missing_ok=True)
+
+
+def where(kept: Mapping[str, str], settings: Settings) -> Mapping[str, str]:
+    """Return where records are kept, with the address that a source has in the settings now."""
+    if "source" not in kept:
+        return kept
+    if kept["source"] not in settings.sources:
+        raise unavailable("the database of these records, which the settings do not name any more,")
+    return {"address": settings.sources[kept["source"]], "table": kept["table"]}
+
+
+def _has_password(address: str) -> bool:
+    try:
+        return sa.make_url(address).password is not None or "password" in address.partition("?")[2]
+    except (ArgumentError, ValueError):
+        return "@" in address
 
 
 async def take_in(pieces: AsyncIterator[bytes], form: str, settings: Settings) -> str:

@@ -80,8 +80,7 @@ class State:
                 f"a service keeps its state in SQLite or PostgreSQL, got {url.get_backend_name()!r}."
             )
         with self.writing() as connection:
-            if not self._is_file:
-                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7461636975)")
+            self.alone(connection)
             TABLES.create_all(connection)
 
     @contextmanager
@@ -101,6 +100,11 @@ class State:
         """Open a transaction that only reads."""
         with _translated(), self._engine.connect() as connection:
             yield connection
+
+    def alone(self, connection: sa.Connection) -> None:
+        """Wait until nobody else is alone in a transaction that writes, until this one ends."""
+        if not self._is_file:
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7461636975)")
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> None:
         """Insert a row unless there is one of its key."""

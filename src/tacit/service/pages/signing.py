@@ -1,7 +1,6 @@
 """Who looks at a page: a token in a cookie that no script reads, and a word in every form that no other site knows."""
 
 import hmac
-import os
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import final
 from markupsafe import Markup
 
 from tacit.files import private_folder
-from tacit.noise import unique_token
 from tacit.service.refusals import Refusal
+from tacit.service.secrets import kept_secret
 from tacit.service.tokens import Caller, Tokens
 
 COOKIE = "tacit_token"
@@ -24,7 +23,7 @@ class Signing:
     """Cookies and forms of one service: what it signs with is made once and kept in its folder, for all workers."""
 
     def __init__(self, folder: Path, tokens: Tokens) -> None:
-        self._secret = _kept_secret(private_folder(folder) / "pages.secret")
+        self._secret = kept_secret(private_folder(folder) / "pages.secret")
         self._tokens = tokens
 
     def caller(self, cookies: Mapping[str, str]) -> Caller | None:
@@ -51,18 +50,3 @@ class Signing:
 
     def _word(self, cookies: Mapping[str, str]) -> str:
         return self.sealed(f"form {cookies.get(COOKIE, _NOBODY)}")
-
-
-def _kept_secret(path: Path) -> bytes:
-    """Return the secret in a file; the first who comes makes it, whole or not at all."""
-    if not path.exists():
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.touch(0o600)
-        draft.write_text(unique_token()[1], "ascii")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    return path.read_bytes()
