@@ -60,6 +60,13 @@ def test_the_mean_of_a_column_lies_between_its_declared_bounds_unless_others_are
     assert float(re.search(r'class="answer">([\d.]+)', cut)[1]) < 11
 
 
+def test_a_page_that_looks_again_is_reached_without_a_place_on_it(clinic):
+    """A browser keeps a form's #place through a redirect, and then never loads the page anew: training has none."""
+    sign_in(clinic, "alice")
+    for place in ("/datasets/clinic/train", "/datasets/clinic/sessions"):
+        assert not re.search(r'action="[^"]*#', clinic.client.get(place).text)
+
+
 def test_what_cannot_be_asked_about_is_not_listed(clinic):
     """An id is a declared column that no question may name; numbers that are none are told by their field."""
     sign_in(clinic, "alice")
