@@ -54,6 +54,16 @@ amounts = st.one_of(
 texts = st.one_of(
     st.text(string.printable, max_size=8), st.text(max_size=8), st.sampled_from(['a", "b', "\\", '"}', "x[/]", "é"])
 )
+names = st.one_of(st.none(), texts, st.sampled_from(["alice", "", 3]))
+standings = st.fixed_dictionaries(
+    {
+        "payer": names,
+        "place": st.sampled_from([None, None, 1, 2, 0, -1, True, "1", 10**30]),
+        "share": st.one_of(st.none(), amounts),
+        "ticket": names,
+    },
+    optional={"more": st.just(1)},
+)
 contents = st.fixed_dictionaries(
     {
         "number": st.sampled_from([7, 7, 7, 8, 7.0, "7", True]),
@@ -65,7 +75,8 @@ contents = st.fixed_dictionaries(
         "event": st.sampled_from([*EVENTS, None, "", "{}", "null", '{"type":"LaplaceDpEvent"}']),
         "parts": st.sampled_from([[], [], ["a", "b"], [["a"]]]),
         "fixed_by": st.sampled_from([None, None, "key"]),
-    }
+    },
+    optional={"standing": st.one_of(standings, st.none(), st.just({}))},
 )
 
 
@@ -79,6 +90,7 @@ def test_both_ways_accept_the_same_contents(content: dict[str, Any]) -> None:
         assert slow is not None
         assert quick[0] == slow[0]
         assert quick[3] is slow[3] is None
+        assert quick[4:] == slow[4:]
         assert [Fraction(amount) for amount in quick[1:3]] == [Fraction(amount) for amount in slow[1:3]]
 
 
@@ -156,3 +168,37 @@ def test_what_a_ledger_writes_is_read_fast() -> None:
 def test_what_is_no_text_is_no_link(text: Any) -> None:
     """Anything that a database may hold in a text's place is refused without an error of Python's."""
     assert read_link(text, HEAD, HEAD, 7) is None
+
+
+STANDING = {"payer": "alice", "place": 2, "share": "1/2", "ticket": "t"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "means"),
+    [
+        ({}, ("alice", ("t", 2))),
+        ({"share": None}, ("alice", ("t", 2))),
+        ({"payer": None}, (None, ("t", 2))),
+        ({"payer": 'a"\\é\u2028'}, ('a"\\é\u2028', ("t", 2))),
+        ({"place": None, "ticket": None}, ("alice", None)),
+        ({"place": None}, None),
+        ({"ticket": None}, None),
+        ({"place": 0}, None),
+        ({"place": True}, None),
+        ({"share": "0"}, None),
+        ({"share": "-1"}, None),
+        ({"payer": ""}, None),
+        ({"payer": ["alice"]}, None),
+        ({"more": 1}, None),
+    ],
+)
+def test_who_stands_for_a_charge_is_read_in_both_ways(changes: dict[str, Any], means: Any) -> None:
+    """Payer and place of a ticket, spelled in any letters; what makes no sense is damage, whatever its hash."""
+    content = {**CONTENT, "standing": {**STANDING, **changes}}
+    text, link = json.dumps(content, sort_keys=True), digest(HEAD, content)
+    found = read_link(text, link, HEAD, 7)
+    assert (None if found is None else found[4:]) == means
+    assert found == _slow(text, link)
+    if means is not None:
+        assert _quick(text, link) == found
+    assert read_link(text.replace("alice", "malice"), link, HEAD, 7) is None or "alice" not in text

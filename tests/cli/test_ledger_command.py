@@ -1,5 +1,7 @@
 """The command line is a thin skin: it does what the library does, and errors are one line."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -35,6 +37,20 @@ def test_an_account_can_be_created_shown_and_verified(address):
     verified = _run("ledger", "verify", address, "--head", ledger.head)
     assert verified.exit_code == 0
     assert ledger.head in verified.output.replace("\n", "")
+
+
+def test_who_paid_is_shown(address, monkeypatch):
+    """`ledger show` has a column of payers, and JSON says their share and the ticket; nobody is an empty cell."""
+    monkeypatch.setattr(console, "width", 200)
+    ledger = Ledger.create(address, name="clinic", budget=Budget(1))
+    ledger.acting(payer="alice", share=0.5, ticket="t").spend(EpsilonDeltaDpEvent(0.25), label="a question")
+    ledger.spend(EpsilonDeltaDpEvent(0.25), label="of nobody")
+    shown = _run("ledger", "show", address)
+    assert "payer" in shown.output
+    assert "alice" in shown.output
+    entries = json.loads(_run("ledger", "show", address, "--json").output)["entries"]
+    found = [(entry["payer"], entry["share"], entry["ticket"]) for entry in entries]
+    assert found == [("alice", "1/2", ["t", 1]), (None, None, None)]
 
 
 HOSTILE = ["x[/]", "[bold]x[/bold]", "[link=file:///etc/passwd]here[/link]", ":skull:", "a\\[b]", "[/", "100 % {x}"]
