@@ -27,8 +27,8 @@ its defaults and the public facts that its library asks for.
 - **diffprivlib** 0.6.6: rows by tacit's public encoder without curves, norm 1, pure.
 - Without privacy: scikit-learn's logistic regression (ridge regression), and its histogram boosting.
 - tacit's fits and the peers' were made one after the other, on the same splits. Pure fits are newer than those with a
-  delta, of which one a table was made again and had the same scores (`source` in tables.csv). The seconds were taken on a machine of
-  two cores that was busy with other work: they say which fits are long, not who is faster.
+  delta, of which one a table was made again and had the same scores (`source` in tables.csv). The seconds
+  were taken on a machine of two cores that was busy with other work: they say which fits are long, not who is faster.
 - **Bold**: ahead of every private peer in that column. Scores: accuracy in percent / AUC / log-loss; for prices R2 /
   mean absolute / root mean squared error in standard deviations.
 """
