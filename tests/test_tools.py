@@ -10,7 +10,13 @@ import pytest
 
 import support
 
-TOOLS = Path(__file__).resolve().parent.parent / "tools"
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / "tools"
+# What may lie at the top of the repository: everything else has a room.
+AT_THE_TOP = set(
+    ".ci .gitignore CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md constraints.txt mkdocs.yml pyproject.toml "
+    "requirements-dev.txt benchmarks docs experiments src tests tools".split()
+)
 
 
 def _tool(name):
@@ -122,3 +128,22 @@ def test_a_killed_test_run_leaves_no_server_behind(tmp_path):
         time.sleep(0.1)
     assert stopped.exists()
     assert not folder.exists()
+
+
+def _at_the_top(folder):
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=folder, capture_output=True, check=False)
+    return {name.split("/")[0] for name in listed.stdout.decode().split("\0") if name}
+
+
+@pytest.mark.skipif(not _at_the_top(ROOT), reason="git does not know this copy")
+def test_nothing_is_kept_at_the_top_that_a_run_left_there():
+    """What git keeps at the top of the repository are the files that belong there, and no others."""
+    assert _at_the_top(ROOT) == AT_THE_TOP
+
+
+def test_a_stray_file_at_the_top_is_seen(tmp_path):
+    """A file that a test left in the folder it ran in is noticed once it is kept."""
+    (tmp_path / "ledger_0123").write_text("x")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
+    assert _at_the_top(tmp_path) - AT_THE_TOP == {"ledger_0123"}

@@ -266,10 +266,8 @@ def test_a_token_for_some_data_sets_sees_the_jobs_of_those(served: Running) -> N
         assert served.get(f"/v1/{what}", "elsewhere").json() == {what: []}
 
 
-@pytest.mark.parametrize("place", ["sqlite", "postgresql"])
-def test_every_job_is_in_one_hand(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_every_job_is_in_one_hand(address: str) -> None:
     """Eight threads of two workers that take thirty jobs at once, and take over what they hold, never share one."""
-    address = str(tmp_path / "state.db") if place == "sqlite" else request.getfixturevalue("database")
     states = [State(address), State(address)]
     stores = [Jobs(state, Limits(jobs=30)) for state in states]
     wanted = {stores[0].add("alice", f"ticket {unique_name()}", "clinic", "fit", FIT).id for _ in range(30)}
