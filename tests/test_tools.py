@@ -13,10 +13,25 @@ import support
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "tools"
 # What may lie at the top of the repository: everything else has a room.
-AT_THE_TOP = set(
-    ".ci .gitignore CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md constraints.txt mkdocs.yml pyproject.toml "
-    "requirements-dev.txt benchmarks docs experiments src tests tools".split()
-)
+AT_THE_TOP = {
+    ".ci",
+    ".gitignore",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "constraints.txt",
+    "mkdocs.yml",
+    "pyproject.toml",
+    "requirements-dev.txt",
+    "benchmarks",
+    "docs",
+    "experiments",
+    "src",
+    "tests",
+    "tools",
+}
 
 
 def _tool(name):
