@@ -1,14 +1,13 @@
 """Linear classifiers with scikit-learn manners."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import finite_number
 from tacit.erm.fitting import LinearEstimator, fit_linear, signs
@@ -38,16 +37,8 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     delta: float = 0.0
     _: KW_ONLY
     perturbation: Kind = "auto"
-    data_norm: float | None = None
-    alpha: float | Literal["auto"] = "auto"
-    fit_intercept: bool = True
     classes: ArrayLike | None = None
     class_weight: Mapping[Any, float] | None = None
-    largest_weight: float | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
-    curves: bool | int | Literal["auto"] = "auto"
-    interactions: Sequence[tuple[str, str]] | None = None
 
     saved: ClassVar[Saved] = Saved(
         {

@@ -10,7 +10,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.bounded import BoundedRows, stated_filled, stated_norm
 from tacit.data.records import Records
@@ -64,23 +63,19 @@ ONE_SCORE: dict[str, Field] = {
 """What a linear model of one score keeps in a file."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
-    """What linear estimators share: records read as clipped rows, the release, scores, effects."""
+    """What linear estimators share: most parameters, records read as clipped rows, the release, scores, effects."""
+
+    data_norm: float | None = None
+    alpha: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    largest_weight: float | None = None
+    curves: bool | int | Literal["auto"] = "auto"
+    interactions: Sequence[tuple[str, str]] | None = None
 
     _wide: ClassVar[tuple[str, ...]] = ("output",)
     _streams: ClassVar[int] = 0
-
-    epsilon: float | None
-    delta: float
-    data_norm: float | None
-    fit_intercept: bool
-    largest_weight: float | None
-    ledger: Ledger | None
-    random_state: object
-    curves: bool | int | Literal["auto"]
-    interactions: Sequence[tuple[str, str]] | None
-    intercept_: Any
-    intercept_noise_: Any
 
     def _coding(self, records: Records) -> tuple[bool | int | tuple[int, float], Sequence[tuple[str, str]] | None]:
         """Return the curves that numbers of these records become, and the pairs of columns that interact."""
@@ -115,9 +110,9 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     def _keep(self, fitted: Fitted, unit: float = 1.0, middle: float = 0.0) -> None:
         """Set the attributes of a model of one score, in which targets were counted from a middle in some unit."""
         self.coef_ = fitted.weights[0] * unit
-        self.intercept_ = float(fitted.intercepts[0] * unit + middle)
+        self.intercept_: Any = float(fitted.intercepts[0] * unit + middle)
         self.coef_noise_ = fitted.weight_noise[0] * unit
-        self.intercept_noise_ = float(fitted.intercept_noise[0] * unit)
+        self.intercept_noise_: Any = float(fitted.intercept_noise[0] * unit)
         self.alpha_, self.release_ = fitted.alpha, fitted.release
 
     def _terms(self, rows: Rows, assumed: str) -> Terms:

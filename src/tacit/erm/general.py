@@ -1,13 +1,12 @@
 """Private empirical risk minimisation for a convex loss of your own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal, Self, cast, final
+from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.ledger import Ledger
 from tacit.erm.fitting import ONE_SCORE, LinearEstimator, fit_linear, signs
 from tacit.erm.losses.check import check_loss
 from tacit.erm.losses.loss import PointwiseLoss
@@ -50,16 +49,8 @@ class PrivateERM(LinearEstimator):
     delta: float = 0.0
     _: KW_ONLY
     perturbation: Kind = "auto"
-    data_norm: float | None = None
-    alpha: float | Literal["auto"] = "auto"
-    fit_intercept: bool = True
     classes: ArrayLike | None = None
     class_weight: Mapping[Any, float] | None = None
-    largest_weight: float | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
-    curves: bool | int | Literal["auto"] = "auto"
-    interactions: Sequence[tuple[str, str]] | None = None
 
     saved: ClassVar[Saved] = Saved(
         {**ONE_SCORE, "classes_": Optional(LABELS)},

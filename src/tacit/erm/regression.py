@@ -1,13 +1,11 @@
 """Linear regression with scikit-learn manners."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.erm.fitting import ONE_SCORE, Fitted, LinearEstimator, fit_linear, split
 from tacit.erm.losses.standard import HuberRegression, Squared
@@ -61,14 +59,6 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     _: KW_ONLY
     target_range: tuple[float, float] | None = None
     perturbation: Way = "auto"
-    data_norm: float | None = None
-    alpha: float | Literal["auto"] = "auto"
-    fit_intercept: bool = True
-    largest_weight: float | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
-    curves: bool | int | Literal["auto"] = "auto"
-    interactions: Sequence[tuple[str, str]] | None = None
     _wide: ClassVar[tuple[str, ...]] = ("auto", "objective", "statistics", "output")
 
     saved: ClassVar[Saved] = Saved(ONE_SCORE)

@@ -48,13 +48,19 @@ class Price:
         return f"{cost} The ledger has {self.left} left: {can[self.affordable]}."
 
 
-class Priced(Shown):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Paid:
+    """The parameters that all estimators have: who pays for a fit, and a seed for one that nobody needs to pay."""
+
+    ledger: Ledger | None = None
+    random_state: object = None
+
+
+class Priced(Shown, Paid):
     """Estimators that say what a fit would charge."""
 
     epsilon: float | None
     delta: float
-    ledger: Ledger | None
-    random_state: object
 
     def price(self, X: Any = None, *, groups: object = None) -> Price:
         """Return what `fit` would charge, and whether the ledger can pay it; nothing is charged.

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import is_whole, whole_number
 from tacit.data.streamed import StreamedRows
@@ -58,8 +57,6 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     data_norm: float | None = None
     alpha: Alpha = "auto"
     largest_weight: float | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
 
     saved: ClassVar[Saved] = Saved(
         {**FITTED, "domain_": DOMAIN, "model_": MODEL}, {"kernel": KERNEL, "landmarks": LANDMARKS}

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.columns import Number
 from tacit.data.encoder import PublicEncoder
@@ -99,8 +98,6 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
     classes: ArrayLike | None = None
     target_range: tuple[float, float] | None = None
     state: str | os.PathLike[str] | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None) -> Self:

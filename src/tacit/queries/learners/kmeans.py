@@ -11,7 +11,6 @@ from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
@@ -66,8 +65,6 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
     data_norm: float | None = None
     rounds: int | Literal["auto"] = "auto"
     init: ArrayLike | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
 
     saved: ClassVar[Saved] = Saved(
         {**LEARNER, "cluster_centers_": Numbers("clusters", "features"), "n_iter_": whole()},

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.data.columns import Column
@@ -54,10 +53,6 @@ class Labels:
 class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
     """The common course; what is asked, and what is made of the answers, each learner says."""
 
-    epsilon: float | None
-    delta: float
-    ledger: Ledger | None
-    random_state: object
     confidence: float = 0.95
     noise_rate: float = 0.0
 
@@ -208,8 +203,6 @@ class SQClassifier(ExactAccuracy, SQLearner):
     _: KW_ONLY
     noise_rate: float = 0.0
     classes: ArrayLike | None = None
-    ledger: Ledger | None = None
-    random_state: object = None
 
     most_classes: ClassVar[float] = np.inf
 

@@ -9,7 +9,6 @@ from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.accounting.ledger import Ledger
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.estimators.encoded import rows_of
@@ -48,8 +47,6 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SQLearner):  # ty
     _: KW_ONLY
     data_norm: float | None = None
     center: bool = True
-    ledger: Ledger | None = None
-    random_state: object = None
 
     saved: ClassVar[Saved] = Saved(
         {
