@@ -20,7 +20,7 @@ from tacit.cli.console import cell, console
 from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.reports.card import card_of_ledger
-from tacit.reports.facts import account, exact_amount
+from tacit.reports.facts import account, charge, exact_amount
 
 app = typer.Typer(help="Budget accounts: create one, look at what was spent, verify its history.", no_args_is_help=True)
 
@@ -81,7 +81,7 @@ def show(
         for entry in entries:
             table.add_row(*(cell(text) for text in _row(entry)[: len(columns)]))
         rest = f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}\nhead    {ledger.head}"
-        plain = {**_account(ledger), "entries": [_entry(entry) for entry in entries]}
+        plain = {**_account(ledger), "entries": [charge(entry) for entry in entries]}
         out.result(plain, Group(table, rest))
 
 
@@ -187,22 +187,6 @@ def _witnessed(path: Path, name: str | None, head: str | None) -> tuple[str, str
 
 def _account(ledger: Ledger) -> dict[str, Any]:
     return {**account(ledger), "unit": ledger.unit}
-
-
-def _entry(entry: Entry) -> dict[str, Any]:
-    return {
-        "number": entry.number,
-        "time": entry.time,
-        "label": entry.label,
-        "part": [list(step) for step in entry.path],
-        "charged": exact_amount(entry.amount),
-        "event": None if entry.event is None else json.loads(event_to_json(entry.event)),
-        "parts": [] if entry.partition is None else list(entry.partition.parts),
-        "payer": entry.payer,
-        "share": None if entry.share is None else str(entry.share),
-        "ticket": None if entry.ticket is None else list(entry.ticket),
-        "hash": entry.hash,
-    }
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
 """What software knows about a release, in the words that a card and a report share."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.accounting.events import event_to_json
+from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import PUBLIC, Unit
 from tacit.budget import Budget
@@ -99,6 +102,23 @@ def account(ledger: Ledger) -> dict[str, Any]:
         "spent": exact_amount(ledger.spent),
         "left": exact_amount(ledger.remaining),
         "head": ledger.head,
+    }
+
+
+def charge(entry: Entry) -> dict[str, Any]:
+    """Return one entry of an account, as plain values."""
+    return {
+        "number": entry.number,
+        "time": entry.time,
+        "label": entry.label,
+        "part": [list(step) for step in entry.path],
+        "charged": exact_amount(entry.amount),
+        "event": None if entry.event is None else json.loads(event_to_json(entry.event)),
+        "parts": [] if entry.partition is None else list(entry.partition.parts),
+        "payer": entry.payer,
+        "share": None if entry.share is None else str(entry.share),
+        "ticket": None if entry.ticket is None else list(entry.ticket),
+        "hash": entry.hash,
     }
 
 

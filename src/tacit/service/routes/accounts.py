@@ -10,12 +10,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from tacit.accounting.bundle import copy_account
-from tacit.accounting.events import event_to_json
-from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.errors import LedgerCorrupt
 from tacit.reports.card import card_of_ledger
-from tacit.reports.facts import exact_amount
+from tacit.reports.facts import charge
 from tacit.service.access import Inspector, TheService
 from tacit.service.datasets import amount
 
@@ -42,7 +40,7 @@ def ledger(
 ) -> dict[str, Any]:
     """Tell what was charged, by whom and for what, from the first entry on."""
     account = service.datasets.of(caller, name).account
-    entries = [told(entry) for entry in account.entries()[after : after + limit]]
+    entries = [charge(entry) for entry in account.entries()[after : after + limit]]
     return {"account": account.name, "budget": amount(account.budget), "head": account.head, "entries": entries}
 
 
@@ -85,20 +83,3 @@ def bundle(name: str, service: TheService, caller: Inspector) -> Response:
             archive.writestr(f"{name}/{each}", content)
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
     return Response(packed.getvalue(), media_type="application/zip", headers=headers)
-
-
-def told(entry: Entry) -> dict[str, Any]:
-    """Return an entry as plain values."""
-    return {
-        "number": entry.number,
-        "time": entry.time,
-        "label": entry.label,
-        "part": [list(step) for step in entry.path],
-        "charged": exact_amount(entry.amount),
-        "event": None if entry.event is None else json.loads(event_to_json(entry.event)),
-        "parts": [] if entry.partition is None else list(entry.partition.parts),
-        "payer": entry.payer,
-        "share": None if entry.share is None else str(entry.share),
-        "ticket": None if entry.ticket is None else list(entry.ticket),
-        "hash": entry.hash,
-    }
