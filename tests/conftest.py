@@ -43,6 +43,8 @@ class Server:
     """A running PostgreSQL server that listens on a socket in its own folder."""
 
     folder: Path
+    programs: Path
+    user: str | None
     spare: list[str] = field(default_factory=list)
 
     def address(self, database: str, *, user: str = "postgres", password: str | None = None) -> str:
@@ -65,6 +67,15 @@ class Server:
         name = f"ledger_{uuid.uuid4().hex}"
         self.execute(f"CREATE DATABASE {name}")
         return name
+
+    def restart(self) -> None:
+        """Stop as if the machine had, and come back."""
+        _run(self.user, *self.command, "-m", "immediate", "-l", self.folder / "log", "restart")
+
+    @property
+    def command(self) -> tuple[str | Path, ...]:
+        """What starts and stops the server, without what to do."""
+        return self.programs / "pg_ctl", "-D", self.folder / "data", "-w"
 
 
 def _programs() -> Path | None:
@@ -101,7 +112,8 @@ def _running_server(programs: Path) -> Iterator[Server]:
     if user:
         account = pwd.getpwnam(user)
         os.chown(folder, account.pw_uid, account.pw_gid)
-    stop = (programs / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    server = Server(folder, programs, user)
+    stop = (*server.command, "-m", "immediate", "stop")
     end = [sys.executable, Path(support.__file__).with_name("end_server.py"), folder, user or "", *stop]
     with subprocess.Popen(end, stdin=subprocess.PIPE, start_new_session=True):
         _run(
@@ -109,8 +121,8 @@ def _running_server(programs: Path) -> Iterator[Server]:
             "--no-sync",
         )  # fmt: skip
         options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=on -c max_connections=50"
-        _run(user, programs / "pg_ctl", "-D", data, "-w", "-t", "60", "-l", folder / "log", "-o", options, "start")
-        yield Server(folder)
+        _run(user, *server.command, "-t", "60", "-l", folder / "log", "-o", options, "start")
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,6 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-import conftest
 import support
 from support.service import Running, running
 from support.statistical import sample_size
@@ -171,17 +170,10 @@ def test_a_database_that_is_restarted_under_load_loses_and_doubles_nothing(
             before = len(workers.given)
             while len(workers.given) < before + 3:
                 time.sleep(0.01)
-            _restart(postgresql)
+            postgresql.restart()
         workers.stop.set()
     assert workers.check() >= 6
     ask("end", child, int(signal.SIGTERM))
-
-
-def _restart(server: Any) -> None:
-    programs = conftest._programs()
-    user = "postgres" if (server.folder / "data").stat().st_uid else None
-    command = (programs / "pg_ctl", "-D", server.folder / "data", "-w", "-m", "immediate", "-l", server.folder / "log")
-    conftest._run(user, *command, "restart")
 
 
 def test_a_full_disk_answers_nothing_that_is_not_charged_and_kept(ask: Any, tmp_path: Path) -> None:

@@ -181,7 +181,8 @@ def test_a_model_is_trained_fetched_read_and_scored(clinic, tmp_path):
     assert "What was learned" in clinic.client.get(f"/models/{model}/report").text
     assert clinic.client.get(f"/models/{model}/card").json()
     scored = send(clinic, f"/models/{model}/score", made.url.path, key="score", epsilon="1", part="test")
-    assert re.search(r"auc</th>\s*<td class=\"number\">0\.\d+", wait_for(clinic, scored.url.path))
+    # So few patients have any area, none and all included.
+    assert re.search(r"auc</th>\s*<td class=\"number\">[01](\.\d+)?<", wait_for(clinic, scored.url.path))
     clinic.client.cookies.clear()
     sign_in(clinic, "bob")
     for place in (f"/models/{model}/file", f"/models/{model}/card", f"/models/{model}/report", made.url.path):
