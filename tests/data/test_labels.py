@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.data.labels import checked_classes, column, label, places
-from tacit.data.values import numbers
+from tacit.data.values import UNREADABLE, numbers
 from tacit.errors import InvalidParameter
 
 LARGE = 2**53
@@ -148,7 +148,7 @@ def test_what_a_series_cannot_give_out_is_at_no_class() -> None:
     """A date beyond Python's range or an undecodable text takes no other record with it."""
     words = pa.array([b"yes", b"\xff\xfe"]).view(pa.string())
     assert places(words, ["no", "yes"]).tolist() == [1, -1]
-    assert column(pa.array([1, 2**62]).cast(pa.timestamp("s"))).tolist()[1] is None
+    assert column(pa.array([1, 2**62]).cast(pa.timestamp("s"))).tolist()[1] is UNREADABLE
     for kind in (pl.Date, pl.Datetime("us"), pl.Duration("ms")):
         assert places(pl.Series([2**31 - 1, 1], dtype=pl.Int32).cast(kind), [1, 2]).tolist() == [-1, -1]
     assert places(pl.Series([[1], [2]]), [1, 2]).tolist() == [-1, -1]

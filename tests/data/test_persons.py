@@ -1,6 +1,7 @@
 """Records of persons: who owns which row, what a row counts, and that rows never pass for persons."""
 
 import pickle
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from tacit.data import Flag, Key, Number, Records, Schema
@@ -71,6 +74,45 @@ def test_objects_that_are_no_ids_are_one_person_together() -> None:
     """Taking them for missing would make many persons of one who owns them all."""
     records = Records(_table([_Strange(), _Strange(), b"x", ("a",), [1]]), SCHEMA, unit="patient")
     assert records.n == 1
+
+
+def _undecodable(*ids: bytes) -> Any:
+    return pa.array(ids).view(pa.string())
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pl.Series([date(1950, 1, 1)] * 3),
+        pl.Series([datetime(1950, 1, 1)] * 3),
+        pl.Series([timedelta(1)] * 3),
+        pl.Series([[1], [1], [1]]),
+        pl.Series([{"name": "ann"}] * 3),
+        pd.Series([date(1950, 1, 1)] * 3),
+        np.array(["1950-01-01"] * 3, dtype="M8[D]"),
+        pa.array([2**40] * 3).cast(pa.timestamp("s")),
+        _undecodable(b"\xff", b"\xff", b"\xff"),
+    ],
+    ids=["polars date", "time", "duration", "list", "struct", "date", "numpy date", "beyond time", "no UTF-8"],
+)
+def test_ids_that_cannot_be_read_are_one_person_together(ids: Any) -> None:
+    """They are there: taken for missing, each row would be a person of its own, and her other rows unprotected."""
+    persons = Persons.given(ids)
+    assert persons is not None
+    assert persons.n == 1
+
+
+def test_one_id_that_cannot_be_read_takes_no_other_with_it() -> None:
+    """Ids beside it stay who they are, in arrays and in tables; what is missing beside it is a person of its own."""
+    ids = _undecodable(b"ann", b"\xff", b"ann", b"\xfe", None)
+    persons = Persons.given(ids)
+    assert persons is not None
+    assert persons.n == 3
+    table = pa.table({"patient": ids, "age": [50] * 5, "ill": [True] * 5})
+    owners = Records(table, SCHEMA, unit="patient").owners()
+    assert owners is not None
+    assert owners[0] == owners[2] != owners[1] == owners[3]
+    assert persons.owners.tolist() == owners.tolist()
 
 
 @pytest.mark.parametrize("same", [[2, 2.0, np.int8(2), np.float32(2), Decimal(2), Fraction(2)], ["a", " a", "a\t"]])

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from tacit.data.columns import Column, State
 from tacit.data.labels import one_by_one
 from tacit.data.stored import Stored, StoredKind, nearest_name
-from tacit.data.values import MISSING_MOMENT, AnyArray, IntArray, objects
+from tacit.data.values import MISSING_MOMENT, UNREADABLE, AnyArray, IntArray, objects
 from tacit.errors import InvalidParameter
 
 Repeated = tuple[AnyArray, IntArray]
@@ -144,7 +144,7 @@ def _cell(record: object, name: str, place: int) -> object:
             cell: object = record[place]
             return cell
     except Exception:
-        return None
+        return UNREADABLE
     return None
 
 
@@ -243,7 +243,7 @@ def _arrow_moments(cells: Any) -> AnyArray:
 
 
 def _listed(series: Any) -> AnyArray:
-    """Read a column as Python objects; a cell that has none, such as a text that is not UTF-8, is missing."""
+    """Read a column as Python objects; a cell that has none, such as a text that is not UTF-8, makes no sense."""
     try:
         return objects(series.to_list())
     except Exception:

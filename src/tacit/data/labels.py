@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.values import as_float, objects, plain_cell
+from tacit.data.values import UNREADABLE, as_float, objects, plain_cell
 from tacit.errors import InvalidParameter
 
 Label = str | bool | int | float | Fraction | Decimal
@@ -174,11 +174,11 @@ def _masked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
 
 
 def _read(values: Any) -> list[object]:
-    """Return the cells of a series of pandas, polars or Arrow; one that cannot be read is None."""
+    """Return the cells of a series of pandas, polars or Arrow; in the place of one that cannot be read `UNREADABLE`."""
     kind: Any = getattr(values, "dtype", None)
     if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):
         # No label has such a type in polars, which dies aloud, beyond any handler, of a date out of Python's range.
-        return [None] * len(values)
+        return [UNREADABLE] * len(values)
     ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist", "__iter__"))
     whole = next(way for way in ways if way is not None)
     try:
@@ -188,10 +188,10 @@ def _read(values: Any) -> list[object]:
 
 
 def one_by_one(values: Any) -> Iterator[object]:
-    """Yield the cells of a series, None for one that cannot be read."""
+    """Yield the cells of a series, `UNREADABLE` for one that cannot be read: None would be a missing id."""
     for index in range(len(values)):
         try:
             cell = values[index]
             yield cell.as_py() if hasattr(cell, "as_py") else cell
         except Exception:
-            yield None
+            yield UNREADABLE

@@ -42,6 +42,9 @@ KEYS = 2**31 - 1
 MISSING_KEY = KEYS
 """What stands for a key that is missing: no key that is there becomes it."""
 
+UNREADABLE = object()
+"""What stands for a cell that is there but cannot be read: no number, no text, no moment, and no missing key."""
+
 EPOCH = datetime.datetime(1970, 1, 1)
 _NUMBER, _MOMENT = re.compile(NUMBER_PATTERN), re.compile(MOMENT_PATTERN)
 # The name that a class was made with, whatever its own class says when asked.
