@@ -12,11 +12,11 @@ import pytest
 
 import support
 from tacit.accounting import Ledger
+from tacit.accounting import answers as answers_module
 from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, QueryFailed
 from tacit.queries import Histogram, Query, RowSums, SecondMoments, StatisticalOracle, StatisticalQuery
-from tacit.queries.oracle import oracle as oracle_module
 from tacit.sums.engines.memory import MemoryEngine
 
 WORKERS = Path(support.__file__).with_name("oracle_workers.py")
@@ -166,7 +166,7 @@ def test_an_answer_that_cannot_be_written_down_was_still_paid_and_is_kept_in_mem
         raise LedgerBusy("busy")
 
     with monkeypatch.context() as patch:
-        patch.setattr(oracle_module, "record", busy)
+        patch.setattr(answers_module, "record", busy)
         with pytest.raises(LedgerBusy):
             oracle.ask(StatisticalQuery(_positive), epsilon=0.3)
     assert ledger.spent == Budget(0.3)
@@ -188,6 +188,20 @@ def test_four_processes_asking_one_oracle_never_overspend(address: str, tmp_path
     assert done.returncode == 0, done.stderr
     assert sum(json.loads(done.stdout)) == 50
     assert ledger.spent == Budget(1.0)
+
+
+def test_an_act_that_finds_its_first_answer_pays_for_its_second(ledger: Ledger) -> None:
+    """Two questions of one cost under one ticket: taken up again after the first, the second is charged by itself."""
+    first, second = ([StatisticalQuery(_positive), StatisticalQuery(f"x0 > {end}")] for end in (0.1, 0.2))
+    for run in (1, 2, 3):
+        oracle = StatisticalOracle(_named("ward 8"), ledger=ledger.acting(ticket="act"))
+        told = [oracle.ask_all(first, epsilon=0.1)]
+        if run > 1:
+            told.append(oracle.ask_all(second, epsilon=0.1))
+        assert [answers[0].repeated for answers in told] == [run > 1, run > 2][:run]
+    assert ledger.spent == Budget(0.2)
+    assert len({entry.label for entry in ledger.entries()}) == 1
+    assert [entry.ticket for entry in ledger.entries()] == [("act", 1), ("act", 2)]
 
 
 def test_a_crash_between_charge_and_answer_never_answers_for_free(ledger: Ledger, tmp_path: Path) -> None:

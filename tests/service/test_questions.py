@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from support.service import Running, running, truth
+from tacit.accounting.store import Store
 from tacit.budget import Budget
 from tacit.errors import LedgerBusy, WitnessFailed
 from tacit.queries.oracle import oracle as oracle_module
 from tacit.service import requests
-from tacit.service.state import REQUEST
+from tacit.service.remembering import Remembering
+from tacit.service.state import ANSWER, REQUEST, State
 
 ROUTE = "/v1/datasets/clinic/queries"
 QUESTION: dict[str, Any] = {"queries": [{"mean": "age > 60"}], "epsilon": 0.5}
@@ -108,6 +110,29 @@ def test_a_question_asked_before_is_told_again_for_nothing(served: Running) -> N
     assert _spent(served) == Budget(0.5)
 
 
+def test_an_ask_waits_for_the_disk_no_more_often_than_it_must(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request, the charge, the witness, the answer, the closed ticket: once each; and nothing for a retry."""
+    waits: list[str] = []
+
+    def counted(kind: type[Any], name: str, what: str) -> None:
+        real = getattr(kind, name)
+
+        def call(self: Any, *given: Any, **how: Any) -> Any:
+            if how.get("lasting", True):
+                waits.append(what)
+            return real(self, *given, **how)
+
+        monkeypatch.setattr(kind, name, call)
+
+    counted(State, "writing", "state")
+    counted(Store, "writing", "ledger")
+    counted(type(served.service.datasets.witness), "_write", "witness")
+    assert served.post(ROUTE, QUESTION, key="k").status_code == 200
+    assert waits == ["state", "ledger", "witness", "state", "witness"]
+    assert served.post(ROUTE, QUESTION, key="k").status_code == 200
+    assert len(waits) == 5
+
+
 MOMENTS = ["charge", "draw", "write down", "keep", "close", "mark"]
 
 
@@ -124,7 +149,7 @@ def test_whenever_it_fails_a_retry_is_answered_and_charged_once(
     where = {
         "charge": (witness, "append"),
         "draw": (oracle_module, "corrected_sums"),
-        "write down": (oracle_module, "record"),
+        "write down": (Remembering, "keep"),
         "keep": (requests, "_keep"),
         "close": (witness, "close"),
         "mark": (requests, "_mark"),
@@ -165,13 +190,11 @@ def test_an_answer_that_was_given_and_lost_is_not_drawn_again(served: Running) -
     first = served.post(ROUTE, QUESTION, key="k").json()
     with served.service.state.writing() as connection:
         connection.execute(REQUEST.update().values(state="begun", answer=None))
-    # What the ledger's own database keeps of the answer is told again; without that, nothing is.
+    # What is remembered of the answer is told again; without that, nothing is.
     assert served.post(ROUTE, QUESTION, key="k").json()["answers"] == first["answers"]
     with served.service.state.writing() as connection:
         connection.execute(REQUEST.update().values(state="begun", answer=None))
-    account = served.service.datasets.get("clinic").account
-    with account.store.writing(account.name) as connection:
-        connection.exec_driver_sql("DELETE FROM tacit_answer")
+        connection.execute(ANSWER.delete())
     lost = served.post(ROUTE, QUESTION, key="k")
     assert lost.status_code == 503
     assert _spent(served) == Budget(0.5)

@@ -6,8 +6,9 @@ If the process dies in between, the charge stands and the answer is lost: asking
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, final
 
 import sqlalchemy as sa
 
@@ -41,3 +42,37 @@ def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping
             sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))
         )
         return content
+
+
+def needed_no_charge(ledger: Ledger | None) -> None:
+    """Note that an answer was paid for before: under a ticket, what is charged after it has the place it always has.
+
+    Else an act that is taken up again, and finds its first answer, would find its first charge for its second one.
+    """
+    if ledger is not None and ledger.standing.ticket is not None:
+        ledger.standing.ticket.pass_over()
+
+
+class Memory(ABC):
+    """Where answers are kept that were paid for. What it forgets is paid for again, and is no harm to anybody."""
+
+    @abstractmethod
+    def recall(self, ledger: Ledger, question: str) -> Mapping[str, Any] | None:
+        """Return what was answered to a question, or None."""
+
+    @abstractmethod
+    def record(self, ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keep an answer, and return the one to tell."""
+
+
+@final
+class InLedger(Memory):
+    """Answers beside the account that paid for them."""
+
+    def recall(self, ledger: Ledger, question: str) -> Mapping[str, Any] | None:
+        """Look into the ledger's database."""
+        return recall(ledger, question)
+
+    def record(self, ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Write into the ledger's database; the first answer stays."""
+        return record(ledger, question, content)

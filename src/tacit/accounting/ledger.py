@@ -16,7 +16,7 @@ from tacit.accounting.chain import Chain, written
 from tacit.accounting.events import Event, check_event, event_to_json
 from tacit.accounting.history import Entry, History, Partition, totals
 from tacit.accounting.links import PartPath, digest
-from tacit.accounting.standing import Standing
+from tacit.accounting.standing import Balance, Standing
 from tacit.accounting.statement import Statement
 from tacit.accounting.store import ACCOUNT, Store
 from tacit.accounting.terms import check_partition, check_text, read_terms, refuse_other, terms_of
@@ -129,10 +129,7 @@ class Ledger:
         order: float | None = None,
         unit: Unit = "record",
     ) -> "Ledger":
-        """Come back to an account, or open a new one if there is none; refuse one that was made with other terms.
-
-        A notebook may run it as often as it likes: no budget is reset or widened by it.
-        """
+        """Come back to an account of these terms, or open a new one: no budget is ever reset or widened by it."""
         try:
             ledger = cls.open(address, name=name)
         except LedgerMissing:
@@ -174,20 +171,23 @@ class Ledger:
     @property
     def spent(self) -> Budget:
         """What has been spent so far (in this part, if the handle is a part of a partition)."""
-        return self._account.spent(self._chain.current().total(self.path))
+        return self.balance().spent
 
     @property
     def remaining(self) -> Budget:
-        """What can still be spent here: for a part this includes what its siblings have spent already.
-
-        Of a handle that acts for somebody with a share of the budget, at most what is left of that.
-        """
-        return self._left(self._chain.current())
+        """What can still be spent: in a part also as much as its siblings did, by a payer what their share has left."""
+        return self.balance().remaining
 
     @property
     def paid(self) -> Budget:
         """What all charges to this handle's payer come to, in whatever parts of the records."""
-        return self._account.spent(self._chain.current().paid_by(self.standing.payer))
+        return self.balance().paid
+
+    def balance(self, *, as_seen: bool = False) -> Balance:
+        """Return what is spent, left and paid, all of one moment: now, or when this handle last looked or charged."""
+        history, spent = self._chain.seen if as_seen else self._chain.current(), self._account.spent
+        paid = spent(history.paid_by(self.standing.payer))
+        return Balance(spent(history.total(self.path)), self._left(history), paid)
 
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
@@ -228,7 +228,7 @@ class Ledger:
     def close_ticket(self) -> None:
         """Tell the witness that what was drawn under this handle's ticket is kept: nothing is drawn under it again."""
         ticket, witness = self.standing.ticket, self.standing.witness
-        if ticket is not None and witness is not None and self.entry_of(ticket.name) is not None:
+        if ticket is not None and witness is not None and (ticket.entries or self.entry_of(ticket.name) is not None):
             witness.close(self.name, ticket.name)
 
     def entry_of(self, ticket: str) -> int | None:
@@ -272,10 +272,9 @@ class Ledger:
     def spend(self, event: Event, *, label: str, at: Budget | None = None, unit: Unit = "record") -> Entry:
         """Charge an event, durably, or refuse and change nothing; return the entry.
 
-        `unit` says for whom the event is private; it must be the account's own.
-
-        `at` names the (epsilon, delta) at which to charge an event that is private along a whole curve
-        (Gaussian noise on a "basic" account); it is checked that the event keeps it.
+        `unit` says for whom the event is private; it must be the account's own. `at` names the (epsilon, delta) at
+        which to charge an event that is private along a whole curve (Gaussian noise on a "basic" account); it is
+        checked that the event keeps it.
         """
         check_text("label", label)
         self.require(unit)

@@ -18,6 +18,16 @@ from tacit.errors import InvalidParameter, TicketUsed
 
 @final
 @dataclass(frozen=True)
+class Balance:
+    """What was spent, what is left and what a payer paid, all as of one moment."""
+
+    spent: Budget
+    remaining: Budget
+    paid: Budget
+
+
+@final
+@dataclass(frozen=True)
 class Standing:
     """What every charge of a handle says besides its event; none of it loosens what the account allows.
 

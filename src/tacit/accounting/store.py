@@ -1,7 +1,7 @@
 """Where accounts are kept: four tables in SQLite or PostgreSQL, one writer at a time, durable commits.
 
-Nothing is cached across calls but an address: each call opens a connection of its own, so a store may be
-forked, threaded, copied and pickled freely.
+Each call opens a connection of its own and closes it, so a store may be forked, threaded, copied and pickled freely.
+What is kept between calls is how connections are made, by each process for itself.
 """
 
 import os
@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import final
 
@@ -27,6 +28,7 @@ from tacit.errors import (
     LedgerMissing,
     LedgerVersion,
 )
+from tacit.numerics.process import this_process
 
 VERSION = 1
 _WAIT_SECONDS = 60
@@ -219,24 +221,28 @@ class Store:
         statements = _SQLITE if self._is_file else _POSTGRESQL
         with (
             translated(str(self)),
-            self._engine(read_only) as engine,
+            self._engine(read_only) as (engine, patience),
             engine.connect() as connection,
         ):
+            if self._is_file:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * patience)}")
             for statement in statements[read_only]:
                 connection.exec_driver_sql(statement)
             yield connection
             connection.commit()
 
     @contextmanager
-    def _engine(self, read_only: bool) -> Iterator[sa.Engine]:
-        """Give what makes connections; a file is locked meanwhile, and who cannot lock it can only read it."""
+    def _engine(self, read_only: bool) -> Iterator[tuple[sa.Engine, float]]:
+        """Give what makes connections, and how long they may wait.
+
+        A file is locked meanwhile, and who cannot lock it can only read it.
+        """
         if not self._is_file:
-            yield sa.create_engine(self.url, poolclass=NullPool)
+            yield _connecting(self.url, "", this_process()), _WAIT_SECONDS
             return
         with ExitStack() as stack:
             mode, patience = self._locked(stack, read_only)
-            # Neither mode creates a file.
-            yield sa.create_engine("sqlite://", poolclass=NullPool, creator=lambda: opened(self._path, mode, patience))
+            yield _connecting(self.url, mode, this_process()), patience
 
     def _locked(self, stack: ExitStack, read_only: bool) -> tuple[str, float]:
         """Hold the file's lock; give the mode to open it in, and the seconds of patience that are left."""
@@ -261,6 +267,17 @@ class Store:
                 f"the ledger at {self} is read-only here, nothing was charged: to write to it, its lock "
                 f"{lock_path(self._path)} is needed, too ({error.strerror})."
             ) from error
+
+
+@lru_cache(maxsize=64)
+def _connecting(url: sa.URL, mode: str, process: object) -> sa.Engine:
+    """Return what makes connections to a place, and keeps none; to make it anew took longer than to connect."""
+    if not mode:
+        return sa.create_engine(url, poolclass=NullPool)
+    # Neither mode creates a file.
+    return sa.create_engine(
+        "sqlite://", poolclass=NullPool, creator=lambda: opened(str(url.database), mode, _WAIT_SECONDS)
+    )
 
 
 def opened(path: str, mode: str, patience: float) -> sqlite3.Connection:

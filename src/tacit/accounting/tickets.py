@@ -57,6 +57,11 @@ class Ticket:
                 raise
             self._taken += 1
 
+    def pass_over(self) -> None:
+        """Take the place of a charge that an answer paid for before made needless: what follows keeps its own place."""
+        with self._turn:
+            self._taken += 1
+
     def done(self, entry: "Entry") -> None:
         """Note that a charge was made, or was found."""
         self.entries = (*self.entries, entry)

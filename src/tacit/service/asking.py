@@ -11,6 +11,7 @@ from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import Answer
 from tacit.queries.oracle.plan import Plan
 from tacit.service.datasets import Dataset, amount
+from tacit.service.remembering import Remembering
 from tacit.service.requests import Asked, answered
 from tacit.service.state import State
 from tacit.service.tokens import Caller
@@ -49,13 +50,13 @@ class Questions(BaseModel):
 def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Questions) -> Mapping[str, Any]:
     """Answer questions, charged once to the caller however often they come under this key."""
     queries = _queries(questions)
-    asked = Asked(caller, key, "queries", dataset, questions.model_dump())
+    asked, memory = Asked(caller, key, "queries", dataset, questions.model_dump()), Remembering(state)
 
     def compute(ledger: Ledger) -> Mapping[str, Any]:
-        answers = dataset.oracle(questions.part, ledger).ask_all(queries, **questions.how)
-        return _told(queries, answers, ledger)
+        oracle = dataset.oracle(questions.part, ledger).remembering(memory)
+        return _told(queries, oracle.ask_all(queries, **questions.how), ledger)
 
-    return answered(state, asked, compute)
+    return answered(state, asked, compute, also=memory.keep)
 
 
 def price_of_questions(dataset: Dataset, caller: Caller, questions: Questions) -> Mapping[str, Any]:
@@ -92,7 +93,7 @@ def _queries(questions: Questions) -> list[Query]:
 
 def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -> dict[str, Any]:
     first, ticket = answers[0], ledger.standing.ticket
-    # What was drawn and written down before a crash is found as an answer that was paid for: by this very request.
+    # Who asked at once under the same key may have paid for what is remembered: then it was this very request.
     entry = None if ticket is None else ledger.entry_of(ticket.name)
     return {
         "answers": [
@@ -108,7 +109,8 @@ def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -
         "entry": entry,
         "repeated": first.repeated and entry is None,
         "guarantee": first.guarantee,
-        "left": amount(ledger.remaining),
+        # A charge has seen what it left; what cost nothing has to look.
+        "left": amount(ledger.balance(as_seen=not first.repeated).remaining),
     }
 
 

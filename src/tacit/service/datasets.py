@@ -103,18 +103,17 @@ class Dataset:
 
     def summary(self, caller: Caller) -> dict[str, Any]:
         """Return what a list of data sets says of this one."""
-        account = self.ledger(caller)
+        account, share = self.ledger(caller), self.share(caller)
+        balance = account.balance()
         return {
             "name": self.name,
             "n": self.n,
             "unit": account.unit,
             "budget": amount(account.budget),
-            "spent": amount(account.spent),
-            "left": amount(account.remaining),
+            "spent": amount(balance.spent),
+            "left": amount(balance.remaining),
             "accountant": account.accountant,
-            "share": None
-            if (share := self.share(caller)) is None
-            else {"of": str(share), "spent": amount(account.paid)},
+            "share": None if share is None else {"of": str(share), "spent": amount(balance.paid)},
         }
 
     def facts(self, caller: Caller) -> dict[str, Any]:

@@ -25,11 +25,27 @@ from tacit.noise import unique_name
 from tacit.service.clock import now
 from tacit.service.datasets import Dataset
 from tacit.service.refusals import Refusal, told
-from tacit.service.state import REQUEST, State
+from tacit.service.state import State
 from tacit.service.tokens import Caller
 
 Answer = Mapping[str, Any]
 _LONGEST_KEY = 200
+
+# As text: to build them anew for each request took longer than to execute them.
+_MINE = "owner = :owner AND key = :key"
+_SELECT = sa.text(f"SELECT digest, ticket, state, answer FROM tacit_service_request WHERE {_MINE}")
+_INSERT = sa.text(
+    "INSERT INTO tacit_service_request (owner, key, digest, ticket, route, dataset, state, created) "
+    "VALUES (:owner, :key, :digest, :ticket, :route, :dataset, 'begun', :created) ON CONFLICT DO NOTHING"
+)
+_UPDATE_ANSWER = sa.text(
+    f"UPDATE tacit_service_request SET answer = :answer, state = 'kept' WHERE {_MINE} AND answer IS NULL"
+)
+_UPDATE_STATE = sa.text(f"UPDATE tacit_service_request SET state = :after WHERE {_MINE} AND state = :before")
+
+
+def _nothing(_: sa.Connection) -> None:
+    """Keep nothing more."""
 
 
 @final
@@ -62,14 +78,19 @@ def checked_key(key: str | None) -> str:
     return key
 
 
-def answered(state: State, asked: Asked, compute: Callable[[Ledger], Answer]) -> Answer:
-    """Return the one answer to a request; compute it if there is none yet, charged once however often that is begun."""
+def answered(
+    state: State, asked: Asked, compute: Callable[[Ledger], Answer], *, also: Callable[[sa.Connection], None] = _nothing
+) -> Answer:
+    """Return the one answer to a request; compute it if there is none yet, charged once however often that is begun.
+
+    `also` keeps more in the transaction that keeps the answer.
+    """
     ticket, known = _begin(state, asked)
     if known is not None:
         return known
     ledger = asked.dataset.ledger(asked.caller, ticket)
     try:
-        answer = _keep(state, asked, compute(ledger))
+        answer = _keep(state, asked, compute(ledger), also)
         ledger.close_ticket()
         _mark(state, asked, "kept", "done")
         return answer
@@ -94,22 +115,16 @@ def asked_before(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
     """Write a request down unless it is there; return its ticket, and its answer if it has one."""
-    with state.writing() as connection:
+    with state.reading() as connection:
         row = _row(connection, asked)
-        if row is None:
-            values = {
-                "owner": asked.caller.name,
-                "key": asked.key,
-                "digest": asked.digest,
-                "ticket": unique_name(),
-                "route": asked.route,
-                "dataset": asked.dataset.name,
-                "state": "begun",
-                "created": now(),
-            }
-            state.insert_new(connection, REQUEST, values)
+    if row is None:
+        values = {
+            "digest": asked.digest, "ticket": unique_name(), "route": asked.route, "dataset": asked.dataset.name,
+            "created": now(), **_whose(asked),
+        }  # fmt: skip
+        with state.writing() as connection:
+            connection.execute(_INSERT, values)
             row = _row(connection, asked)
-            assert row is not None
     if row.digest != asked.digest:
         raise Refusal(
             HTTPStatus.CONFLICT,
@@ -140,33 +155,33 @@ def _given(state: State, asked: Asked, row: Any) -> Answer | None:
     return answer
 
 
-def _keep(state: State, asked: Asked, answer: Answer) -> Answer:
+def _keep(state: State, asked: Asked, answer: Answer, also: Callable[[sa.Connection], None]) -> Answer:
     """Keep an answer unless one is kept; return the one that is."""
     text = json.dumps(answer, allow_nan=False)
     with state.writing() as connection:
-        connection.execute(
-            sa.update(REQUEST).where(*_same(asked), REQUEST.c.answer.is_(None)).values(answer=text, state="kept")
-        )
-        row = _row(connection, asked)
-    kept: Answer = json.loads(row.answer)
+        if connection.execute(_UPDATE_ANSWER, {"answer": text, **_whose(asked)}).rowcount == 1:
+            also(connection)
+        else:
+            text = _row(connection, asked).answer
+    kept: Answer = json.loads(text)
     return kept
 
 
 def _mark(state: State, asked: Asked, before: str, after: str) -> None:
-    """Note how far a request came; a note that cannot be made is made by whoever comes next."""
+    """Note how far a request came; a note that is lost, or cannot be made, is made by whoever comes next."""
     try:
-        with state.writing() as connection:
-            connection.execute(sa.update(REQUEST).where(*_same(asked), REQUEST.c.state == before).values(state=after))
+        with state.writing(lasting=False) as connection:
+            connection.execute(_UPDATE_STATE, {"before": before, "after": after, **_whose(asked)})
     except TacitError:
         return
 
 
-def _same(asked: Asked) -> tuple[Any, ...]:
-    return REQUEST.c.owner == asked.caller.name, REQUEST.c.key == asked.key
+def _whose(asked: Asked) -> dict[str, str]:
+    return {"owner": asked.caller.name, "key": asked.key}
 
 
 def _row(connection: sa.Connection, asked: Asked) -> Any:
-    return connection.execute(sa.select(REQUEST).where(*_same(asked))).first()
+    return connection.execute(_SELECT, _whose(asked)).first()
 
 
 def _charged(ledger: Ledger) -> bool:

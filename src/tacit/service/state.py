@@ -58,6 +58,13 @@ REQUEST = sa.Table(
     sa.Column("created", sa.Text, nullable=False),
     sa.Index("tacit_service_request_created", "created"),
 )
+ANSWER = sa.Table(
+    "tacit_service_answer",
+    TABLES,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("question", sa.Text, primary_key=True),
+    sa.Column("content", sa.Text, nullable=False),
+)
 
 
 @final
@@ -84,13 +91,20 @@ class State:
             TABLES.create_all(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """Open a transaction that may write; it is durable when this is left, or nothing of it happened."""
+    def writing(self, *, lasting: bool = True) -> Iterator[sa.Connection]:
+        """Open a transaction that may write; it is durable when this is left, or nothing of it happened.
+
+        One that need not be `lasting` may be lost if the machine fails, with what follows it or alone; not by a crash
+        of this process.
+        """
         if not self._is_file:
             with _translated(), self._engine.begin() as connection:
+                if not lasting:
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
                 yield connection
             return
         with self._turn, _translated(), self._engine.connect() as connection:
+            connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
             connection.commit()
@@ -124,7 +138,6 @@ def _of_file(url: sa.URL, seconds: float, connections: int) -> sa.Engine:
     def connect() -> Any:
         found = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
         found.execute("PRAGMA journal_mode = WAL")
-        found.execute("PRAGMA synchronous = FULL")
         return found
 
     return sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, pool_size=connections)

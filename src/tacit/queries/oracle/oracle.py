@@ -1,12 +1,13 @@
 """The oracle: it owns the records, answers statistical queries to a tolerance, and charges for each answer."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
-from tacit.accounting.answers import question_digest, recall, record
+from tacit.accounting.answers import InLedger, Memory, needed_no_charge, question_digest
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import NEIGHBOURS
@@ -126,6 +127,7 @@ class StatisticalOracle:
         self._ledger, self._random_state = payer(records, ledger, random_state)
         self._asked = 0
         self._answered: dict[str, Mapping[str, Any]] = {}
+        self._memory: Memory = InLedger()
 
     @property
     def n(self) -> int:
@@ -141,6 +143,12 @@ class StatisticalOracle:
     def ledger(self) -> Ledger | None:
         """The account that pays."""
         return self._ledger
+
+    def remembering(self, memory: Memory) -> Self:
+        """Return an oracle of the same records and account that keeps what was paid for in another place."""
+        again = copy(self)
+        again._memory, again._answered = memory, {}
+        return again
 
     @property
     def rehearses(self) -> bool:
@@ -237,6 +245,7 @@ class StatisticalOracle:
         question = self._question(prepared, plan, asking)
         known = self._known(question)
         if known is not None:
+            needed_no_charge(asking.payer)
             return MeanShares(_read(known), private=True, repeated=True)
         self._engine.check()
         noisy = release(
@@ -280,13 +289,13 @@ class StatisticalOracle:
         if self.rehearses:
             return None
         found = self._answered.get(question)
-        return found if found is not None or self._ledger is None else recall(self._ledger, question)
+        return found if found is not None or self._ledger is None else self._memory.recall(self._ledger, question)
 
     def _remember(self, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """Write an answer down; return the one to tell, which is that of whoever was first."""
         self._answered[question] = content
         if self._ledger is not None:
-            self._answered[question] = record(self._ledger, question, content)
+            self._answered[question] = self._memory.record(self._ledger, question, content)
         return self._answered[question]
 
     def _coins(self) -> Any:

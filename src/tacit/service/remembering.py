@@ -1,0 +1,47 @@
+"""Questions that were answered before: the same one again, under whatever key and by whomever, costs nothing.
+
+An answer is remembered in the transaction that keeps it for its request: a commit of its own would buy nothing, since
+nothing is given before that one.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, final
+
+import sqlalchemy as sa
+
+from tacit.accounting.answers import Memory
+from tacit.accounting.ledger import Ledger
+from tacit.service.state import ANSWER, State
+
+_SELECT = sa.text("SELECT content FROM tacit_service_answer WHERE account = :account AND question = :question")
+
+
+@final
+class Remembering(Memory):
+    """What one request looks up, and what it will leave to be looked up.
+
+    Guarantee: what is told to anybody was kept before; nothing is told from here that another request did not pay for.
+    Assumes: `keep` is called in the transaction that keeps the request's answer, or never.
+    Reference: docs/decisions/0027-the-service.md.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._new: list[dict[str, str]] = []
+
+    def recall(self, ledger: Ledger, question: str) -> Mapping[str, Any] | None:
+        """Look among the answers that were kept."""
+        with self._state.reading() as connection:
+            content = connection.execute(_SELECT, {"account": ledger.name, "question": question}).scalar()
+        return None if content is None else dict(json.loads(content))
+
+    def record(self, ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Note an answer that will be kept."""
+        self._new.append({"account": ledger.name, "question": question, "content": json.dumps(dict(content))})
+        return content
+
+    def keep(self, connection: sa.Connection) -> None:
+        """Keep what was noted; an answer that is there already, which somebody else paid for meanwhile, stays."""
+        for row in self._new:
+            self._state.insert_new(connection, ANSWER, row)
