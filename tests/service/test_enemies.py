@@ -14,7 +14,7 @@ from tacit.budget import Budget
 from tacit.data import Schema
 from tacit.errors import InvalidParameter, LedgerCorrupt
 from tacit.service import registering
-from tacit.service.blocks import Block
+from tacit.service.blocks import TimeBlock
 from tacit.service.jobs.table import Jobs
 from tacit.service.registering import Declared, register
 from tacit.service.service import Service
@@ -119,7 +119,7 @@ def test_two_registrations_at_once_do_not_both_have_a_budget(tmp_path: Path, mon
 
 def test_persons_have_no_blocks() -> None:
     """A person may have rows in several blocks, whose budgets would add up unseen."""
-    block = Block("visits", "admitted", "2020-01-01", "2021-01-01")
+    block = TimeBlock("visits", "admitted", "2020-01-01", "2021-01-01")
     with pytest.raises(InvalidParameter, match="several"):
         Declared("name", SCHEMA, Budget(1), "Carol", unit="id", block=block)
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -280,11 +281,14 @@ def test_a_service_that_is_started_again_has_the_same_records_and_accounts(tmp_p
 
 def test_a_block_ends_where_the_next_begins() -> None:
     """Blocks are half open: the end of one is the beginning of the next, and in one of them only."""
-    from tacit.service.blocks import Block
+    from tacit.service.blocks import TimeBlock
 
     schema = Schema({"admitted": Moment("2000-01-01", "2030-01-01")})
-    first = Block.declared({"series": "s", "column": "admitted", "low": "2020-01-01", "high": "2020-07-01"}, schema)
-    second = Block.declared({"series": "s", "column": "admitted", "low": "2020-07-01", "high": "2021-01-01"}, schema)
+    days = ("2020-01-01", "2020-07-01", "2021-01-01")
+    first, second = (
+        TimeBlock.declared({"series": "s", "column": "admitted", "low": low, "high": high}, schema)
+        for low, high in pairwise(days)
+    )
     second.check_apart([vars(first)])
     table = {"admitted": np.array(["2020-07-01T00:00:00"], dtype="datetime64[us]")}
     second.check_records(table)

@@ -188,7 +188,7 @@ class DatabaseWitness(Witness):
             )
 
     def close(self, account: str, ticket: str) -> None:
-        """Insert a row."""
+        """Write down, once, that the ticket's answer was kept."""
         self._add(_CLOSED, {"account": account, "ticket": ticket}, {})
 
     def last(self, account: str) -> tuple[int, str] | None:
@@ -198,7 +198,7 @@ class DatabaseWitness(Witness):
         return None if row is None else (row.number, row.head)
 
     def is_closed(self, account: str, ticket: str) -> bool:
-        """Look for the row."""
+        """Whether it was written down that the ticket's answer was kept."""
         query = sa.select(_CLOSED).where(_CLOSED.c.account == account, _CLOSED.c.ticket == ticket)
         return self._with(lambda connection: connection.execute(query).first()) is not None
 
@@ -261,11 +261,11 @@ class WebWitness(Witness):
         self._url = url
 
     def append(self, account: str, number: int, head: str) -> None:
-        """Post it."""
+        """Post the head that an account has now."""
         self._ask({}, {"account": account, "number": number, "head": head})
 
     def close(self, account: str, ticket: str) -> None:
-        """Post it."""
+        """Post that the ticket's answer was kept."""
         self._ask({}, {"account": account, "ticket": ticket})
 
     def last(self, account: str) -> tuple[int, str] | None:
@@ -277,7 +277,7 @@ class WebWitness(Witness):
             raise WitnessFailed("the witness answers in another form than agreed.") from None
 
     def is_closed(self, account: str, ticket: str) -> bool:
-        """Ask for the ticket."""
+        """Ask whether the ticket's answer was kept."""
         found = self._ask({"account": account, "ticket": ticket})
         if not isinstance(found, dict) or not isinstance(found.get("closed"), bool):
             raise WitnessFailed("the witness answers in another form than agreed.")

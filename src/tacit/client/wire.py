@@ -73,10 +73,6 @@ class Wire:
             self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": key or unique_name()})
         )
 
-    def delete(self, *steps: str) -> Any:
-        """End something."""
-        return self._plain(self._asked("DELETE", steps))
-
     def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> httpx.Response:
         # A name is one step of a path, whatever letters it has.
         path = "/v1/" + "/".join(quote(step, safe="") for step in steps)

@@ -21,7 +21,7 @@ from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving.declared import FITTED, LABELS
-from tacit.estimators.saving.fields import Number, Numbers, Saved
+from tacit.estimators.saving.fields import Numbers, Saved, Scalar
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
@@ -133,7 +133,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     n_features_in_, feature_names_in_ : as in scikit-learn; names where X had any.
     """
 
-    saved = _LinearClassifier.saved.and_also(margin_=Number(0, 100))
+    saved = _LinearClassifier.saved.and_also(margin_=Scalar(0, 100))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         self.margin_ = self._fit(X, y, weighing, _logistic, Softmax)

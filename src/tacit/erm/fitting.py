@@ -30,7 +30,7 @@ from tacit.estimators.odd_terms import warn_of_noise, warn_of_norm
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.saving.declared import FITTED
-from tacit.estimators.saving.fields import Field, Number, Numbers
+from tacit.estimators.saving.fields import Field, Numbers, Scalar
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
@@ -56,9 +56,9 @@ class Fitted:
 ONE_SCORE: dict[str, Field] = {
     **FITTED,
     "coef_": Numbers("features"),
-    "intercept_": Number(),
+    "intercept_": Scalar(),
     "coef_noise_": Numbers("features", unknown=True),
-    "intercept_noise_": Number(0.0, unknown=True),
+    "intercept_noise_": Scalar(0.0, unknown=True),
 }
 """What a linear model of one score keeps in a file."""
 

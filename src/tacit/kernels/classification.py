@@ -16,7 +16,7 @@ from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving.declared import LABELS
-from tacit.estimators.saving.fields import Number
+from tacit.estimators.saving.fields import Scalar
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import CLASSIFICATION, needed_kernel, read_records
@@ -67,7 +67,7 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
     class_weight: Mapping[Any, float] | None = None
 
     task = "classification"
-    saved = KernelEstimator.saved.and_also(classes_=LABELS, margin_=Number(0, 100))
+    saved = KernelEstimator.saved.and_also(classes_=LABELS, margin_=Scalar(0, 100))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         budget = needed_budget(self.epsilon, self.delta)

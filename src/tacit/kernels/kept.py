@@ -8,7 +8,7 @@ from typing import Any, final
 
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.declared import BUDGET, FITTED, LABELS
-from tacit.estimators.saving.fields import TEXT, TRUTH, Either, Field, Number, Numbers, Optional, Saved, Struct, whole
+from tacit.estimators.saving.fields import TEXT, TRUTH, Either, Field, Numbers, Optional, Saved, Scalar, Struct, whole
 from tacit.kernels.fit.problem import KernelModel, LinearModel
 from tacit.kernels.interactive.pinp import Pinp
 from tacit.kernels.interactive.session import AnswerSession
@@ -19,8 +19,8 @@ from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, Points
 from tacit.mechanisms.process import GaussianProcess
 from tacit.releases import source_that_goes_on
 
-_NUMBER = Number(0.0, 1e300)
-_INNER = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-150, 1e150), "width": whole(1, 10**9, axis="coordinates")})
+_NUMBER = Scalar(0.0, 1e300)
+_INNER = Struct(Domain, {"kernel": KERNEL, "norm": Scalar(1e-150, 1e150), "width": whole(1, 10**9, axis="coordinates")})
 
 
 def _same(law: Any, drawn: dict[str, float]) -> Any:
@@ -45,7 +45,7 @@ class _Law(Field):
         self._fields = Struct(build, {"budget": BUDGET, **numbers})
 
     def write(self, value: Any, writing: Any) -> object:
-        """Write both."""
+        """Write what was declared, and the numbers that answers are drawn with."""
         return {"declared": self._fields.write(value, writing), "drawn": _drawn(value)}
 
     def read(self, plain: Any, reading: Any) -> Any:
@@ -91,8 +91,8 @@ SAVED = Saved(
         "classes_": Optional(LABELS),
         "domain": DOMAIN,
         "mapped": Optional(_MAPPED),
-        "middle": Number(),
-        "scale": Number(),
+        "middle": Scalar(),
+        "scale": Scalar(),
         "law": _LAW,
         "model": _MODEL,
         "mark": TEXT,

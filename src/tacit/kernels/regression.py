@@ -9,7 +9,7 @@ from tacit.erm.losses.standard import HuberRegression
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import needed_budget
-from tacit.estimators.saving.fields import Number
+from tacit.estimators.saving.fields import Scalar
 from tacit.estimators.weighing import Weighing
 from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
@@ -40,7 +40,7 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
     loss: Literal["absolute", "squared"] = "absolute"
 
     task = "regression"
-    saved = replace(KernelEstimator.saved.and_also(middle_=Number(), scale_=Number()), sizes={"scores": 1})
+    saved = replace(KernelEstimator.saved.and_also(middle_=Scalar(), scale_=Scalar()), sizes={"scores": 1})
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         budget = needed_budget(self.epsilon, self.delta)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving.fields import Either, Field, Number, Numbers, Plain, Struct, choice, whole
+from tacit.estimators.saving.fields import Either, Field, Numbers, Plain, Scalar, Struct, choice, whole
 from tacit.estimators.saving.packing import Reading, Writing
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Pair, Product, Sum
@@ -136,11 +136,11 @@ class _Fourier(Field):
 _GIVEN = Points("landmarks")
 KERNEL = _Kernel()
 LANDMARKS = _Landmarks()
-DOMAIN = Struct(Domain, {"kernel": KERNEL, "norm": Number(1e-100, 1e100), "width": whole(1, 10**9, axis="features")})
+DOMAIN = Struct(Domain, {"kernel": KERNEL, "norm": Scalar(1e-100, 1e100), "width": whole(1, 10**9, axis="features")})
 _FOURIER: dict[str, Field] = {
     "domain": DOMAIN,
     "frequencies": Numbers("frequencies", "features"),
-    "constant": Number(0.0, 1e100),
+    "constant": Scalar(0.0, 1e100),
     "coefficients": Numbers("scores", "Fourier features"),
 }
 MODEL = Either(

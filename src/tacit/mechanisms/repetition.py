@@ -95,7 +95,7 @@ class Repetition(Mechanism[Callable[[int, Source], Run], Run]):
         return best
 
     def _drawn(self, source: Source) -> int:
-        """Draw a candidate."""
+        """Draw a candidate: the first half of the time, and else one of the others, all alike."""
         if self.candidates == 1 or noise.one_of(source, 2) == 0:
             return 0
         return 1 + noise.one_of(source, self.candidates - 1)

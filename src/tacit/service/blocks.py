@@ -22,7 +22,7 @@ _INSTANT = datetime.timedelta(microseconds=1)
 
 @final
 @dataclass(frozen=True)
-class Block:
+class TimeBlock:
     """The records of a series whose moment lies from `low` on and before `high`."""
 
     series: str

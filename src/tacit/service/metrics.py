@@ -19,14 +19,14 @@ class Metrics:
         self._seconds = 0.0
 
     def count(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
+        """Count a request, and how long it took."""
         with self._turn:
             self._requests[route, status] += 1
             self._seconds += seconds
             self._lasted[sum(seconds > end for end in _ENDS)] += 1
 
     def text(self) -> str:
-        """Write all of it."""
+        """Return all counters in the text format of Prometheus."""
         worker = f'worker="{os.getpid()}"'
         with self._turn:
             requests, lasted, seconds = dict(self._requests), list(self._lasted), self._seconds

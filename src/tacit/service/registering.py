@@ -25,7 +25,7 @@ from tacit.data.sources.kept import keep
 from tacit.errors import InvalidParameter, LedgerExists
 from tacit.files import private_folder
 from tacit.noise import unique_name
-from tacit.service.blocks import Block
+from tacit.service.blocks import TimeBlock
 from tacit.service.clock import now
 from tacit.service.datasets import NAME
 from tacit.service.fingerprints import known, marks_of
@@ -53,7 +53,7 @@ class Declared:
     accountant: Accountant = "basic"
     shares: Mapping[str, float] = field(default_factory=dict)
     public: Sequence[str] = ()
-    block: Block | None = None
+    block: TimeBlock | None = None
     shares_ledger_with: str | None = None
 
     def __post_init__(self) -> None:

@@ -59,7 +59,7 @@ class Place:
 
     @property
     def opened(self) -> Any:
-        """What `Records` take."""
+        """Where the records are, as `Records` are told: a file, or an address and a table."""
         return (self.address, self.table) if self.file is None else self.file
 
     def take_away(self) -> None:

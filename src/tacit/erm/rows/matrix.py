@@ -224,7 +224,7 @@ class SpreadMatrix(StoredRows):
 
     @property
     def entries(self) -> int:
-        """None is stored here."""
+        """None of the numbers is stored on this machine."""
         return 0
 
     def every(self, step: int) -> StoredRows:

@@ -20,10 +20,10 @@ from tacit.estimators.saving.fields import (
     TRUTH,
     Field,
     Listed,
-    Number,
     Numbers,
     Optional,
     Plain,
+    Scalar,
     Struct,
     exact,
     whole,
@@ -249,7 +249,7 @@ RELEASE = Struct(
         "private": TRUTH,
         "entry": Optional(_ENTRY),
         "unit": word_of(tuple(NEIGHBOURS)),
-        "noise_error": Optional(Number(0.0)),
+        "noise_error": Optional(Scalar(0.0)),
     },
 )
 FITTED: dict[str, Field] = {
@@ -257,6 +257,6 @@ FITTED: dict[str, Field] = {
     "feature_names_in_": Optional(Listed(TEXT, lambda names: np.array(names, dtype=object), axis="features")),
     "encoder_": Optional(ENCODER),
     "release_": RELEASE,
-    "alpha_": Number(0.0),
+    "alpha_": Scalar(0.0),
 }
 """The fitted attributes that nearly every estimator has."""

@@ -112,7 +112,7 @@ TEXT = Checked("a text", _is_text)
 
 @final
 @dataclass(frozen=True)
-class Number(Field):
+class Scalar(Field):
     """A float between two bounds; perhaps NaN, which stands for what is not known."""
 
     low: float = -1e200

@@ -48,7 +48,7 @@ class WritingInline(Writing):
     """No place of its own: arrays are lists of numbers within the document."""
 
     def add(self, array: NDArray[Any]) -> list[Any]:
-        """Return the numbers."""
+        """Return the numbers as nested lists, which stand in the document itself."""
         _check_form(array)
         return list(array.tolist())
 

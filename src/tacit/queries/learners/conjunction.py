@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.estimators.encoded import rows_of
 from tacit.estimators.exact_scores import warn_if_judged
-from tacit.estimators.saving.fields import TEXT, Listed, Number, Numbers, Saved
+from tacit.estimators.saving.fields import TEXT, Listed, Numbers, Saved, Scalar
 from tacit.estimators.tables import validated
 from tacit.queries.learners.learner import Labels, SQClassifier, cleaned_as
 from tacit.queries.learners.saved import CLASSIFIER, known_columns
@@ -69,8 +69,8 @@ class ConjunctionClassifier(SQClassifier):
             **CLASSIFIER,
             "literals_": Listed(TEXT, list),
             "needed_": Numbers("features", "signs", kind="bool"),
-            "error_": Number(0.0, 1.0),
-            "threshold_": Number(0.0, 1.0),
+            "error_": Scalar(0.0, 1.0),
+            "threshold_": Scalar(0.0, 1.0),
         },
         sizes={"classes": 2, "signs": 2},
         check=known_columns,

@@ -12,9 +12,9 @@ from tacit.estimators.saving.fields import (
     Either,
     Field,
     Listed,
-    Number,
     Optional,
     Saved,
+    Scalar,
     Struct,
     whole,
     word_of,
@@ -32,9 +32,9 @@ PLANS = Listed(
         {
             "noise": word_of(get_args(NoiseKind)),
             "budget": BUDGET,
-            "sampling_error": Number(0.0, _FLOATS),
-            "noise_error": Number(0.0, _FLOATS),
-            "confidence": Number(0.0, 1.0),
+            "sampling_error": Scalar(0.0, _FLOATS),
+            "noise_error": Scalar(0.0, _FLOATS),
+            "confidence": Scalar(0.0, 1.0),
             "n": whole(1, 2**50),
             "size": whole(1, 2**50),
             "of": word_of(get_args(Target)),
@@ -53,7 +53,7 @@ def _cut(name: str, edges: tuple[float, ...], column: Any, ordered: bool) -> Cut
     return Cut(name, edges, column, ordered)
 
 
-_EDGES = Listed(Number(-_FLOATS, _FLOATS))
+_EDGES = Listed(Scalar(-_FLOATS, _FLOATS))
 _FEATURE = Either(
     {
         "cut": Struct(_cut, {"name": TEXT, "edges": _EDGES, "column": Optional(COLUMN), "ordered": TRUTH}),
@@ -65,7 +65,7 @@ _LITERAL = Struct(FeatureLiteral, {"feature": whole(), "code": whole(), "up_to":
 _NODE = Struct(
     Node,
     {
-        "shares": Listed(Number(0.0, 1.0), np.array, axis="classes"),
+        "shares": Listed(Scalar(0.0, 1.0), np.array, axis="classes"),
         "literal": Optional(_LITERAL),
         "yes": whole(-1, _MOST_NODES),
         "no": whole(-1, _MOST_NODES),

@@ -16,14 +16,14 @@ class _Body(BaseModel):
     part: Part = "all"
 
 
-class Fit(_Body):
+class FitBody(_Body):
     """An estimator to fit, and on which part."""
 
     estimator: Name = Field(examples=["PrivateLogisticRegression"])
     parameters: dict[str, Any] = Field(examples=[{"epsilon": 0.5, "delta": 1e-6}])
 
 
-class Report(_Body):
+class ReportBody(_Body):
     """A model to score, what that may cost, and on which part."""
 
     part: Part = "test"
@@ -32,13 +32,13 @@ class Report(_Body):
     delta: Amount = 0.0
 
 
-class Session(_Body):
+class SessionBody(_Body):
     """A predictor that answers on demand, and what it learns from."""
 
     parameters: dict[str, Any] = Field(examples=[{"epsilon": 1.0, "delta": 1e-6, "kernel": _KERNEL, "landmarks": 50}])
 
 
-class PricedReport(_Body):
+class ReportPriceBody(_Body):
     """Scores to be priced: of whichever model, they cost the same."""
 
     part: Part = "test"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, final
 from tacit.accounting.ledger import Ledger
 from tacit.service.datasets import Dataset
 from tacit.service.jobs import fits, scores
-from tacit.service.jobs.table import Job, Product
+from tacit.service.jobs.table import Job, JobProduct
 from tacit.service.sessions.opening import forget_others, open_session
 from tacit.service.sessions.table import inserted
 from tacit.service.tokens import Caller
@@ -48,7 +48,7 @@ class Doing:
         if job.kind == "report":
             return self._jobs.keep(job, scores.judge(dataset, job, owner, ledger, self._service))
         facts, folder = open_session(dataset, job, ledger, self._sessions)
-        kept = self._jobs.keep(job, Product(facts), inserted(job.id, job.owner, job.dataset, folder, facts))
+        kept = self._jobs.keep(job, JobProduct(facts), inserted(job.id, job.owner, job.dataset, folder, facts))
         if kept:
             forget_others(self._sessions, job)
         return kept

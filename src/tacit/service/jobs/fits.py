@@ -15,7 +15,7 @@ from tacit.reports.card import Card, card_of_model
 from tacit.reports.page import model_page
 from tacit.service.datasets import Dataset, amount
 from tacit.service.estimators import estimator_of
-from tacit.service.jobs.table import Job, Product
+from tacit.service.jobs.table import Job, JobProduct
 from tacit.service.refusals import missing
 
 MOST_AT_ONCE = 10**8
@@ -78,7 +78,7 @@ def _most_features(estimator: Any, records: Records) -> int:
     return sum(sizes.values()) + sum(sizes[one] * sizes[other] for one, other in named)
 
 
-def fit(dataset: Dataset, job: Job, ledger: Ledger) -> Product:
+def fit(dataset: Dataset, job: Job, ledger: Ledger) -> JobProduct:
     """Fit, and return what is kept: nothing leaves before that."""
     estimator, records = prepared(dataset, job.body)
     estimator.ledger = ledger
@@ -94,7 +94,7 @@ def fit(dataset: Dataset, job: Job, ledger: Ledger) -> Product:
         "classes": classes_of(estimator),
         "open": card.open,
     }
-    return Product(facts, file_of(estimator, card), card.to_json(), model_page(estimator, card))
+    return JobProduct(facts, file_of(estimator, card), card.to_json(), model_page(estimator, card))
 
 
 def classes_of(model: Any) -> list[str]:

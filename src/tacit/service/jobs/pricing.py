@@ -9,26 +9,26 @@ from tacit.errors import InvalidParameter
 from tacit.service.asking import quoted
 from tacit.service.datasets import Dataset
 from tacit.service.jobs import fits
-from tacit.service.jobs.bodies import Fit, PricedReport, Session
+from tacit.service.jobs.bodies import FitBody, ReportPriceBody, SessionBody
 from tacit.service.sessions import opening
 from tacit.service.tokens import Caller
 
 
 def price_of_fit(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what a fit would cost."""
-    return _priced(dataset, caller, *fits.prepared(dataset, Fit.model_validate(body).model_dump()))
+    return _priced(dataset, caller, *fits.prepared(dataset, FitBody.model_validate(body).model_dump()))
 
 
 def price_of_session(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what all answers of a session would cost, and about how far off each will be."""
-    predictor, records = opening.prepared(dataset, Session.model_validate(body).model_dump())
+    predictor, records = opening.prepared(dataset, SessionBody.model_validate(body).model_dump())
     expected = {"error": predictor.expected_error(records), "of": "an answer where K(z, z) is largest"}
     return {**_priced(dataset, caller, predictor, records), "expected_error": expected}
 
 
 def price_of_report(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what scores would cost: their budget, whatever the model is."""
-    asked = PricedReport.model_validate(body)
+    asked = ReportPriceBody.model_validate(body)
     budget = Budget(asked.epsilon, asked.delta)
     if not budget.exact_epsilon:
         raise InvalidParameter("epsilon must be above 0 to learn anything.")

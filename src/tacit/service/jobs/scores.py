@@ -20,7 +20,7 @@ from tacit.reports.page import model_page
 from tacit.reports.scores import pictures_of, scored
 from tacit.service.datasets import Dataset
 from tacit.service.jobs.fits import paid, part_of
-from tacit.service.jobs.table import Job, Product
+from tacit.service.jobs.table import Job, JobProduct
 from tacit.service.tokens import Caller
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def asked_budget(body: Mapping[str, Any]) -> Budget:
     return Budget(body["epsilon"], body.get("delta", 0.0))
 
 
-def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "Service") -> Product:
+def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "Service") -> JobProduct:
     """Score a model, for one charge, and return what is kept."""
     model, records = prepared(dataset, job.body, caller, service)
     budget = asked_budget(job.body)
@@ -72,7 +72,7 @@ def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "
         "n": records.n,
         "report": figures_of(told),
     }
-    return Product(facts, None, card.to_json(), page)
+    return JobProduct(facts, None, card.to_json(), page)
 
 
 def figures_of(told: Report) -> dict[str, Any]:

@@ -61,7 +61,7 @@ _MOST_LISTED = 200
 
 @final
 @dataclass(frozen=True)
-class Product:
+class JobProduct:
     """What a job made: public facts, and what is fetched by itself."""
 
     result: Mapping[str, Any]
@@ -188,7 +188,7 @@ class Jobs:
         """Let a job wait to be begun again: what it needs could not be reached."""
         self._in_hand(job, state="waiting", holder=None, done=0)
 
-    def keep(self, job: Job, product: Product, *also: sa.Insert) -> bool:
+    def keep(self, job: Job, product: JobProduct, *also: sa.Insert) -> bool:
         """Keep what a job made, all of it or nothing, if the job is still in this hand; it is given once it is done."""
         with self._state.writing() as connection:
             values = {"result": json.dumps(product.result)}
@@ -220,13 +220,13 @@ class Jobs:
             connection.execute(ending)
         return self.of(caller, job)
 
-    def product(self, job: Job) -> Product:
+    def product(self, job: Job) -> JobProduct:
         """Return what a finished job made."""
         with self._state.reading() as connection:
             row = connection.execute(sa.select(PRODUCT).where(PRODUCT.c.job == job.id)).first()
         if row is None or job.state != "done" or job.result is None:
             raise missing("result")
-        return Product(job.result, row.model, row.card, row.page)
+        return JobProduct(job.result, row.model, row.card, row.page)
 
     def _in_hand(self, job: Job, **values: Any) -> bool:
         with self._state.writing() as connection:

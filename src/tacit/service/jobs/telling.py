@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse
 
-from tacit.service.jobs.table import UNFINISHED, Job, Product
+from tacit.service.jobs.table import UNFINISHED, Job, JobProduct
 from tacit.service.refusals import missing
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
     }
 
 
-def shown(product: Product) -> HTMLResponse:
+def shown(product: JobProduct) -> HTMLResponse:
     """Return the page of a product, as a page that loads and runs nothing."""
     if product.page is None:
         raise missing("page")

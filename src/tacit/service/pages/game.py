@@ -40,7 +40,7 @@ def checked_epsilon(epsilon: float | None) -> float:
 
 
 def first(signing: Signing, epsilon: float) -> Round:
-    """Begin a game."""
+    """Deal the first round of a game."""
     return _dealt(signing, epsilon, 1, 0, "")
 
 

@@ -12,7 +12,7 @@ from tacit.budget import Budget
 from tacit.data.schema import Schema
 from tacit.data.twins import made_up_table
 from tacit.service.access import Anyone, Custodian, TheService
-from tacit.service.blocks import Block
+from tacit.service.blocks import TimeBlock
 from tacit.service.refusals import missing
 from tacit.service.registering import Declared, register
 from tacit.service.sources import Place, take_in
@@ -114,7 +114,7 @@ class Registered(BaseModel):
     def declared(self) -> Declared:
         """The same as the library has it."""
         schema = Schema.from_toml(self.schema_text)
-        block = None if self.block_of is None else Block.declared(self.block_of.model_dump(), schema)
+        block = None if self.block_of is None else TimeBlock.declared(self.block_of.model_dump(), schema)
         named = ("name", "signed_by", "unit", "key", "accountant", "shares", "public", "shares_ledger_with")
         given = {each: getattr(self, each) for each in named}
         return Declared(schema=schema, budget=self.budget.budget, block=block, **given)

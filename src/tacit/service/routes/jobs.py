@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from tacit.service.access import Analyst, Anyone, TheService
 from tacit.service.asking import PRICES
 from tacit.service.jobs.asking import asked_for
-from tacit.service.jobs.bodies import Fit, Report, Session
+from tacit.service.jobs.bodies import FitBody, ReportBody, SessionBody
 from tacit.service.jobs.pricing import price_of_fit, price_of_report, price_of_session
 from tacit.service.jobs.telling import shown, told
 from tacit.service.requests import checked_key
@@ -24,19 +24,19 @@ PRICES.update(fit=price_of_fit, report=price_of_report, session=price_of_session
 
 
 @router.post("/datasets/{name}/fits", status_code=202)
-def fit(name: str, body: Fit, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
+def fit(name: str, body: FitBody, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
     """Fit an estimator, charged once; the model is fetched when the job is done."""
     return _begun(service, caller, name, "fit", key, body.model_dump())
 
 
 @router.post("/datasets/{name}/reports", status_code=202)
-def report(name: str, body: Report, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
+def report(name: str, body: ReportBody, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
     """Score a model of one's own on records that it did not learn from, charged once for all its figures."""
     return _begun(service, caller, name, "report", key, body.model_dump())
 
 
 @router.post("/datasets/{name}/sessions", status_code=202)
-def session(name: str, body: Session, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
+def session(name: str, body: SessionBody, service: TheService, caller: Analyst, key: Key = None) -> dict[str, Any]:
     """Fit a model that stays here and answers points with noise, charged once for all its answers."""
     return _begun(service, caller, name, "session", key, body.model_dump())
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from tacit.service.access import Anyone, TheService
-from tacit.service.jobs.table import Product
+from tacit.service.jobs.table import JobProduct
 from tacit.service.jobs.telling import shown, told
 from tacit.service.refusals import missing
 from tacit.service.service import Service
@@ -42,7 +42,7 @@ def page(model: str, service: TheService, caller: Anyone) -> HTMLResponse:
     return shown(_product(service, caller, model))
 
 
-def _product(service: Service, caller: Caller, model: str) -> Product:
+def _product(service: Service, caller: Caller, model: str) -> JobProduct:
     job = service.jobs.of(caller, model, anybodys=caller.scope == "custodian")
     if job.kind != "fit" or job.state != "done":
         raise missing("model")

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/datasets/{name}", tags=["asking"])
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same for a retry, else another one.")]
 
 
-class Priced(BaseModel):
+class PriceBody(BaseModel):
     """What is to be priced: one of the actions, with the rest of its body as that action takes it."""
 
     model_config = ConfigDict(
@@ -27,7 +27,7 @@ class Priced(BaseModel):
 
 
 @router.post("/price")
-def price(name: str, body: Priced, service: TheService, caller: AnalystOrCustodian) -> dict[str, Any]:
+def price(name: str, body: PriceBody, service: TheService, caller: AnalystOrCustodian) -> dict[str, Any]:
     """Say what something would cost and how good it would be; no record is read, nothing is charged."""
     dataset = service.datasets.of(caller, name)
     try:

@@ -10,7 +10,7 @@ from tacit.service.access import Anyone, TheService
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
 
-class Points(BaseModel):
+class PointsBody(BaseModel):
     """Points to answer: objects by the columns' names, or lists in the order of the schema."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -32,6 +32,6 @@ def one(session: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 
 
 @router.post("/{session}/answers")
-def answers(session: str, body: Points, service: TheService, caller: Anyone) -> dict[str, Any]:
+def answers(session: str, body: PointsBody, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Answer points. Nothing more is charged; every answer is kept, and is the same for ever."""
     return service.sessions.answer(service.session_table.of(caller, session), body.points)

@@ -16,7 +16,7 @@ from tacit.numerics.arrays import Floats
 from tacit.service.refusals import Refusal
 from tacit.service.sessions.opening import SECRET, STATE
 from tacit.service.sessions.points import table_of
-from tacit.service.sessions.table import Session
+from tacit.service.sessions.table import KeptSession
 
 _MOST_OPEN = 16
 
@@ -38,7 +38,7 @@ class Sessions:
         self._told: dict[str, tuple[int, str]] = {}
         self._turn = threading.Lock()
 
-    def answer(self, session: Session, points: object) -> dict[str, Any]:
+    def answer(self, session: KeptSession, points: object) -> dict[str, Any]:
         """Return values at points with their error bars, as plain values."""
         predictor = self._predictor(session)
         encoder: Any = predictor.encoder_
@@ -62,7 +62,7 @@ class Sessions:
             plain["classes"] = [str(each) for each in said.tolist()]
         return plain
 
-    def left(self, session: Session) -> dict[str, Any]:
+    def left(self, session: KeptSession) -> dict[str, Any]:
         """Return how many more points can be answered with noise of their own."""
         predictor = self._predictor(session)
         try:
@@ -70,7 +70,7 @@ class Sessions:
         except (LedgerBusy, LedgerCorrupt):
             raise _closed() from None
 
-    def _predictor(self, session: Session) -> InteractiveKernelPredictor:
+    def _predictor(self, session: KeptSession) -> InteractiveKernelPredictor:
         with self._turn:
             known = self._open.get(session.id)
         # Two threads that reopen it at once share its files' locks, as all copies do.
@@ -82,7 +82,7 @@ class Sessions:
                 self._open.popitem(last=False)
             return found
 
-    def _reopened(self, session: Session) -> InteractiveKernelPredictor:
+    def _reopened(self, session: KeptSession) -> InteractiveKernelPredictor:
         folder = self._folder / session.folder
         try:
             return reopen(folder / SECRET, state=folder / STATE, head=self._witness.last(_account(session.id)))

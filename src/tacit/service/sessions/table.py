@@ -31,7 +31,7 @@ _OPEN = sa.select(SESSION).join(JOB, (JOB.c.id == SESSION.c.id) & (JOB.c.state =
 
 @final
 @dataclass(frozen=True)
-class Session:
+class KeptSession:
     """A session that was opened: whose it is, what is public of it, and its folder's name."""
 
     id: str
@@ -65,17 +65,17 @@ class SessionTable:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def of(self, caller: Caller, session: str) -> Session:
+    def of(self, caller: Caller, session: str) -> KeptSession:
         """Return a caller's session; others' are refused as if they were not there."""
         with self._state.reading() as connection:
             row = connection.execute(_OPEN.where(SESSION.c.id == session)).first()
         if row is None or row.owner != caller.name or not caller.sees(row.dataset):
             raise missing("session")
-        return Session.of(row)
+        return KeptSession.of(row)
 
-    def listed(self, caller: Caller) -> list[Session]:
+    def listed(self, caller: Caller) -> list[KeptSession]:
         """Return a caller's last sessions, the newest first."""
         wanted = _OPEN.where(SESSION.c.owner == caller.name).order_by(SESSION.c.created.desc())
         with self._state.reading() as connection:
             rows = connection.execute(wanted.limit(_MOST_LISTED))
-            return [Session.of(row) for row in rows if caller.sees(row.dataset)]
+            return [KeptSession.of(row) for row in rows if caller.sees(row.dataset)]

@@ -167,7 +167,7 @@ def _value(column: Expression, value: Any) -> float:
 
 
 def _text(query: Query, columns: Sequence[str]) -> str:
-    """Say the whole question."""
+    """Return all that a question consists of as one text: equal questions have equal texts."""
     given = [each.name for each in fields(query) if each.init]  # type: ignore[arg-type]
     facts = [f"{name}={getattr(query, name)!r}" for name in given if name not in ("function", "levels")]
     return repr([type(query).__name__, list(columns), facts])

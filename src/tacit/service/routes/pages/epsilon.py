@@ -21,7 +21,7 @@ def told(request: Request, epsilon: str = "1") -> Response:
 
 @router.post("/epsilon")
 def played(request: Request, fields: Fields) -> Response:
-    """Take a guess."""
+    """Say whether a guess was right, and show the next round."""
     chosen = game.checked_epsilon(number_of(fields, "epsilon", 1.0))
     ticket, guess = text_of(fields, "game"), text_of(fields, "guess")
     return _shown(request, chosen, game.after(signing_of(request), chosen, ticket, guess))
