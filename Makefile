@@ -69,8 +69,10 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/search_law.py
 	$(BIN)/python benchmarks/private_search.py
 	$(BIN)/python benchmarks/sensible_epsilon.py
+	$(BIN)/python benchmarks/score_choices.py
 	$(BIN)/python benchmarks/scores.py
 	$(BIN)/python benchmarks/audit_diffprivlib.py
 
