@@ -12,6 +12,7 @@ import pytest
 from tacit import Budget, Ledger, Records, Schema
 from tacit.data import Category, Flag, Key, Moment, Number
 from tacit.data.mismatches import mismatches
+from tacit.data.sources.kept import keep
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
 
@@ -104,13 +105,16 @@ def test_the_noise_is_made_for_a_record_that_changes_every_column(delta):
     assert found.noise_error * 3 > 1.05 * weak
 
 
-@pytest.mark.parametrize("kind", ["held", "held on disk", "chosen"])
+@pytest.mark.parametrize("kind", ["held", "held on disk", "chosen", "kept"])
 def test_records_that_were_read_of_others_are_refused_uncharged(kind: str, tmp_path: Path) -> None:
     """How their cells fared is known where they came from only: they were charged for a failure."""
     table = ibis.duckdb.connect().create_table("t", pa.table({"age": [1.0, 2.0]}))
     records = Records(table, Schema({"age": Number(0, 1)}), memory=1 if kind == "held on disk" else None)
     ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="x", budget=Budget(1))
-    asked = records.held() if kind != "chosen" else records.chosen(np.array([0]))
+    if kind == "kept":
+        asked = Records(keep(records, tmp_path / "kept"), records.schema)
+    else:
+        asked = records.held() if kind != "chosen" else records.chosen(np.array([0]))
     with pytest.raises(InvalidParameter, match="Nothing was charged"):
         asked.mismatches(epsilon=1.0, ledger=ledger)
     assert not ledger.spent

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from tacit import (
     Budget,
@@ -141,8 +143,14 @@ def test_products_of_rows_alone_are_the_products() -> None:
 
 @pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
 @pytest.mark.parametrize("score", [evaluation.report, evaluation.accuracy, evaluation.confusion_matrix])
-def test_a_predictor_that_keeps_what_it_is_asked_is_refused(method: Any, score: Any, tmp_path: Path) -> None:
-    """`points_left_` would tell how many different rows were judged, and PINP's corrections move all later answers."""
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_predictor_that_keeps_what_it_is_asked_is_refused(
+    method: Any, score: Any, piped: bool, tmp_path: Path
+) -> None:
+    """`points_left_` would tell how many different rows were judged, and PINP's corrections move all later answers.
+
+    It is one within a pipeline, too.
+    """
     rows, labels = GENERATOR.uniform(-0.5, 0.5, (30, 2)), np.resize([0, 1], 30)
     model = InteractiveKernelPredictor(RBF(1.0), 2.0, 1e-6, data_norm=1.0, classes=[0, 1], method=method).fit(
         rows, labels
@@ -150,7 +158,7 @@ def test_a_predictor_that_keeps_what_it_is_asked_is_refused(method: Any, score: 
     left = model.points_left_
     ledger = Ledger.create(f"sqlite:///{tmp_path}/x.db", name="x", budget=Budget(1.0))
     with pytest.raises(InvalidParameter, match="keeps every row"):
-        score(model, rows, labels, epsilon=1.0, ledger=ledger)
+        score(make_pipeline(FunctionTransformer(), model) if piped else model, rows, labels, epsilon=1.0, ledger=ledger)
     assert model.points_left_ == left
     assert not ledger.entries()
 

@@ -90,12 +90,17 @@ def refuse_regression(model: Any) -> None:
 
 
 def refuse_predictor(model: Any) -> None:
-    """Refuse a model that keeps what it is asked: how many different rows there were would be seen in it, unpaid."""
-    if getattr(type(model), "keeps_answers", False):
-        raise InvalidParameter(
-            f"{type(model).__name__} keeps every row that it is asked about, so that judging it would tell about them. "
-            "Judge a released model, such as PrivateKernelClassifier. Nothing was charged."
-        )
+    """Refuse a model that keeps what it is asked: how many different rows there were would be seen in it, unpaid.
+
+    So is one with such a model among its parameters, as a pipeline's steps are.
+    """
+    inner = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    for kind in map(type, (model, *inner)):
+        if getattr(kind, "keeps_answers", False):
+            raise InvalidParameter(
+                f"{kind.__name__} keeps every row that it is asked about, so that judging it would tell about them. "
+                "Judge a released model, such as PrivateKernelClassifier. Nothing was charged."
+            )
 
 
 def check_labels(model: Any, y: Any) -> None:

@@ -10,12 +10,12 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, NoReturn, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import FileNotWritten, QueryFailed
+from tacit.errors import FileNotWritten, InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
 
 _EIGHT = 8
@@ -69,6 +69,15 @@ class _File:
             found = 0
         if left.nbytes:
             raise QueryFailed("the private file of encoded rows cannot be read any more. Look at the disk it is on.")
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        # Its number means another file elsewhere, and here too once it is closed.
+        raise InvalidParameter(
+            "rows in a private file belong to the process that wrote it: open the records in each process."
+        )
 
 
 class Elsewhere:

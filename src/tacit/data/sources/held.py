@@ -42,10 +42,12 @@ class HeldTable(Table):
 
     def blocks(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Block]:
         """Read the cells back, a block at a time."""
-        assert part is None
         places = {name: place for place, name in enumerate(self.columns)}
         for start in range(0, self.n, BLOCK):
             rows = np.asarray(self._rows[start : start + BLOCK])
+            if part is not None:
+                # Parts of records without a place are fixed by key.
+                rows = rows[part.chosen(rows[:, places[str(key)]].astype(np.int64))]
             yield {name: rows[:, places[name]].astype(self._types[name]) for name in names}
 
     def mismatches(self, part: Slice | None, key: str | None) -> Floats:
@@ -53,5 +55,5 @@ class HeldTable(Table):
         raise NotImplementedError("tells_mismatches says so")
 
     def size(self, part: Slice | None, key: str | None) -> int:
-        """Return how many records there are: a part of a split is held as a whole."""
-        return self.n
+        """Count the records of a part."""
+        return self.n if part is None else sum(len(block[str(key)]) for block in self.blocks((str(key),), part, key))

@@ -65,7 +65,7 @@ class MemoryTable(Table):
         """Return cells that were cleaned under these columns before; how each fared is not known any more."""
         table = object.__new__(cls)
         table.stored, table.columns, table.identity, table.ordered = stored, columns, identity, ordered
-        table.cleaned, table._states = cells, {}
+        table.cleaned, table._states, table.tells_mismatches = cells, {}, False
         table.n = len(next(iter(cells.values())))
         return table
 

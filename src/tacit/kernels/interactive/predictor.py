@@ -235,7 +235,7 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "release_")
         memory = self._session.memory
         if not isinstance(memory, FileMemory):
-            raise InvalidParameter("only answers in a state file have a head: fit with state=path.")
+            raise AttributeError("only answers in a state file have a head: fit with state=path.")
         count, link = memory.head
         return count, link.hex()
 

@@ -88,11 +88,11 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         `classes` must be declared if they are not the oracle's two labels.
         """
         if isinstance(oracle, StatisticalOracle):
-            if self._budget is None:
+            if self._budget() is None:
                 raise InvalidParameter("an oracle answers privately: give a finite epsilon, or fit records themselves.")
             if self.random_state is not None or self.ledger not in (None, oracle.ledger):
                 raise InvalidParameter("the oracle's own ledger and coins are used: set ledger and random_state there.")
-        elif not isinstance(oracle, Engine) or self._budget is not None:
+        elif not isinstance(oracle, Engine) or self._budget() is not None:
             raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
         return fitted_together(self, lambda fresh: fresh._from_columns(oracle, features))
 
@@ -106,9 +106,8 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         fresh._declare(None)
         names = tuple(f"x{j}" for j in range(features)) if isinstance(features, int) else tuple(features or ())
         rounds = fresh._rounds(count, fresh._columns(names), self._likely_labels())
-        return planned(rounds, count, self._budget, **self._manner())
+        return planned(rounds, count, self._budget(), **self._manner())
 
-    @property
     def _budget(self) -> Budget | None:
         return needed_budget(self.epsilon, self.delta)
 
@@ -121,7 +120,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         in one share of an answer may be if there are so many rounds and some `besides`. Without a budget there is no
         noise, and `most` rounds are right.
         """
-        budget = self._budget
+        budget = self._budget()
         if budget is None:
             return most
         demand = Demand.of_queries(queries, n, noise_rate=self.noise_rate, of="sample")
@@ -151,7 +150,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
     def _source(self, engine: Engine, owned: Any) -> StatisticalOracle | Engine:
         """Return whom to ask about records of one's own: for an infinite epsilon the engine itself."""
         ledger, coins = payer(owned, self.ledger, self.random_state)
-        if self._budget is not None:
+        if self._budget() is not None:
             return StatisticalOracle(engine, ledger=ledger, random_state=coins)
         refuse_ledger(ledger)
         return engine
@@ -171,7 +170,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
     def _ask(self, source: StatisticalOracle | Engine, columns: Sequence[Any], labels: Labels, *assumed: str) -> None:
         """Open a session for all rounds, learn in it, and keep what is promised."""
         rounds = self._rounds(source.n, columns, labels)
-        with Session(source, self._budget, rounds, label=type(self).__name__, **self._manner()) as session:
+        with Session(source, self._budget(), rounds, label=type(self).__name__, **self._manner()) as session:
             self._study(session, columns, labels)
         rate = [f"labels are wrong at rate {self.noise_rate:g}"] if self.noise_rate else []
         self.release_ = session.release(*assumed, *rate, *self._assumptions())

@@ -11,6 +11,7 @@ from tacit.data.frames import read_columns
 from tacit.data.levels import Category, Levelled
 from tacit.data.records import Records
 from tacit.data.schema import Schema
+from tacit.data.sources.held import HeldTable
 from tacit.data.sources.memory import MemoryTable
 from tacit.errors import InvalidParameter
 from tacit.sums.engines.engine import Engine
@@ -39,8 +40,8 @@ def engine_for(
     if name is not None and name not in table.columns:
         raise InvalidParameter(f"label must be one of the declared columns {', '.join(table.columns)}, got {name!r}.")
     pair = _labels(None if name is None else table.columns[name], labels)
-    if table.unit is not None:
-        return _of_persons(table.held(), name, pair, table.identity)
+    if table.unit is not None or isinstance(table.table, HeldTable):
+        return _read_in(table.held(), name, pair, table.identity)
     if isinstance(table.table, MemoryTable):
         rows = table.table.rows(table.part, table.key)
         cells = Columns({each: table.table.cleaned[each] for each in table.columns})
@@ -59,8 +60,8 @@ def engine_for(
     return SQLEngine(table, label=name, labels=pair)
 
 
-def _of_persons(records: Records, name: str | None, pair: tuple[Any, Any], identity: str) -> MemoryEngine:
-    """Return the engine of records with a unit, which are read into memory wherever they are."""
+def _read_in(records: Records, name: str | None, pair: tuple[Any, Any], identity: str) -> MemoryEngine:
+    """Return the engine of persons, or of rows without a fixed place, read into memory wherever they are."""
     blocks = list(records.blocks())
     cells = {each: np.concatenate([block[each] for block in blocks]) for each in records.columns}
     return MemoryEngine(
@@ -70,6 +71,7 @@ def _of_persons(records: Records, name: str | None, pair: tuple[Any, Any], ident
         label=name,
         labels=pair,
         identity=identity,
+        fixed_by=None,
         persons=records.persons(),
     )
 
