@@ -2,8 +2,10 @@
 
 A stored type is a fact about the table, not about a record: it is public, and looked at before anything else is. So are
 the names of columns, but for two: the first line of a CSV file may be a record, if nobody wrote the names above it, and
-a type may list its values, as an ENUM does. Neither is quoted. Two kinds say nothing about values: `cells` (Python
-objects, one by one) and `lines` (the fields of a CSV file, all text).
+a type may list its values, as an ENUM does. Neither is quoted. A name in any other catalogue (a frame, a Parquet file,
+a database) is quoted where it is near to a declared one: whoever made that catalogue has named columns, and if they
+made it of such a file, a record stands wherever anybody lists the columns, in a draft first of all. Two kinds say
+nothing about values: `cells` (Python objects, one by one) and `lines` (the fields of a CSV file, all text).
 """
 
 import re

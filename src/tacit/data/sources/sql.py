@@ -205,11 +205,13 @@ def _groups(names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _refuse_alike(stored: Mapping[str, Stored], columns: Mapping[str, Column]) -> None:
-    """Refuse names that an engine takes for the same, and names that tacit needs itself."""
+    """Refuse names that an engine takes for the same, and names that tacit needs itself; quote declared ones alone."""
     seen: dict[str, str] = {}
     for name in stored:
         other = seen.setdefault(name.casefold(), name)
-        if other != name and {other, name} & columns.keys():
-            raise InvalidParameter(f"columns {other!r} and {name!r} differ in case only. Rename one.")
+        if other != name and (declared := sorted({other, name} & columns.keys())):
+            raise InvalidParameter(
+                f"the table has another column whose name differs from {declared[0]!r} in case only. Rename one."
+            )
     if reserved := [name for name in columns if name.startswith("tacit_")]:
         raise InvalidParameter(f"columns must not be called tacit_..., got {', '.join(reserved)}. Rename them.")
