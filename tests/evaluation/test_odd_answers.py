@@ -1,10 +1,14 @@
 """What a model answers for one row moves that row's share of a score, however odd it is, and no other row's."""
 
 import math
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from tacit import evaluation
@@ -89,6 +93,33 @@ def test_an_odd_number_is_that_rows_alone(cell: int, where: str) -> None:
         return report.mean_error.value
 
     assert abs(mean_error(ODD[cell]) - mean_error(15.0)) <= 10 / SIZE + 1e-2
+
+
+class Guesses:
+    """A classifier that says what it was made to say."""
+
+    def __init__(self, classes: list[int], answer: Any) -> None:
+        self.classes_, self.predict = np.array(classes), lambda rows: answer
+
+
+@pytest.mark.parametrize(
+    ("make", "odd"),
+    [(deque, "?"), (deque, b"1"), (pl.Series, None), (pa.array, None), (lambda rows: pd.array(rows, "Int64"), None)],
+    ids=["deque and text", "deque and bytes", "polars", "arrow", "pandas"],
+)
+def test_an_odd_prediction_is_that_rows_alone(make: Callable[..., Any], odd: Any) -> None:
+    """One that is no class is counted nowhere, and all others where they were, in a container of any make.
+
+    Before, a text among a deque's numbers made texts of all, and a null in polars or Arrow rounded 2^53 + 1.
+    """
+    classes = [0, 2**53 + 1]
+    said = [classes[label] for label in LABELS]
+
+    def counts(last: Any) -> Any:
+        model = Guesses(classes, make([*said[:-1], last]))
+        return evaluation.confusion_matrix(model, LABELS, said, epsilon=1.0, random_state=0).value
+
+    assert np.abs(counts(odd) - counts(said[-1])).sum() == 1
 
 
 def test_cells_read_in_the_light_of_another_are_caught() -> None:

@@ -179,6 +179,29 @@ def test_a_strategy_that_forks_gets_one_answer_for_a_round(
     assert ledger.spent == Budget(0.2)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("fork", [os.fork, ctypes.PyDLL(None).fork], ids=["os", "libc"])
+def test_a_fork_made_while_a_round_is_computed_gets_no_answer(fork: Any) -> None:
+    """A handler of signals may fork after the turn was taken; the child would draw other noise for the same sums."""
+    opened = release(Rounds(Budget(1.0), "laplace", 2, 5), None, label="x").value
+    first, children, answered = os.getpid(), [], 0
+
+    def sums() -> Any:
+        children.append(fork())
+        return np.zeros(5)
+
+    try:
+        opened.answer(0, BATCH, sums)
+        answered = 1
+    except InvalidParameter as refusal:
+        answered = 2 if "one charge has one answer" in str(refusal) else 3
+    finally:
+        if os.getpid() != first:
+            os._exit(answered)
+    assert answered == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 2
+
+
 def test_threads_get_one_answer_for_a_round(oracle: StatisticalOracle) -> None:
     """Eight threads that ask at the same moment, sixteen times over."""
 

@@ -96,9 +96,12 @@ def test_hostile_steps_are_refused_or_total(tmp_path: Path) -> None:
     assert len(asked) > 100
 
 
-@pytest.mark.parametrize("places", [[0, 0], [2, 0, 1, 0], [6, 2, 1, 5]])
+@pytest.mark.parametrize("places", [[0, 0], [0, 0, 2], [2, 0, 1, 0], [6, 2, 1, 5], [1, 1, 1, 4, 7]])
 def test_places_in_any_order_and_number_are_the_same_levels(tmp_path: Path, places: list[int]) -> None:
-    """Twice the same place failed where the question was printed, and places in disorder were other levels there."""
+    """Twice the same place failed where the question was printed, and places in disorder were other levels there.
+
+    In memory places 0, 0 and 2 were taken for the run of three that begins with 0.
+    """
     words = [f"w{number}" for number in range(8)]
     table, schema = pa.table({"w": words * 3}), Schema({"w": Category(words)})
     pq.write_table(table, tmp_path / "words.parquet")

@@ -122,8 +122,7 @@ def asked(method: Callable[[Any], Any], X: Any) -> Any:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            answer = method(X)
-            return answer if isinstance(answer, np.ndarray | list | tuple) else np.asarray(answer)
+            return _cells(method(X))
         except KeyboardInterrupt:
             raise
         except BaseException:  # the panic of a compiled library is no Exception, and quotes values none the less
@@ -132,6 +131,14 @@ def asked(method: Callable[[Any], Any], X: Any) -> Any:
         "the model failed on these rows, and its error is withheld because it may quote a record. Nothing was charged. "
         "Try the model on public rows of the same form; encode rows by a PublicEncoder, which gives every cell a place."
     )
+
+
+def _cells(answer: Any) -> Any:
+    """Return an answer of another make as cells, none of which was read in the light of another: a column, or rows."""
+    if isinstance(answer, np.ndarray | list | tuple):
+        return answer
+    is_column = hasattr(answer, "__len__") and len(getattr(answer, "shape", (0,))) == 1
+    return column(answer) if is_column else np.asarray(answer)
 
 
 def predictions(model: Any, X: Any, count: int) -> NDArray[Any]:

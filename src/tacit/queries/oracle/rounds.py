@@ -74,6 +74,13 @@ class Turns:
         with self._lock:
             self._left.add(number)
 
+    def require_here(self) -> None:
+        """Refuse in a fork that was made after a turn was taken: it would draw noise of its own for the same sums."""
+        if self._process != this_process():
+            raise InvalidParameter(
+                "this process was forked from one that is answering: one charge has one answer, which is that one's."
+            )
+
     def close(self) -> None:
         """Take all turns that are left: what was not asked is not asked any more."""
         self._left = set()
@@ -96,7 +103,9 @@ class OpenRounds:
         if demand.size > self.rounds.size:
             raise InvalidParameter(f"round {number} was not agreed on: it asks for over {self.rounds.size} numbers.")
         self.turns.take(number)
-        return self.rounds.noisy(demand, sums(), self.source)
+        answer = self.rounds.noisy(demand, sums(), self.source)
+        self.turns.require_here()
+        return answer
 
 
 @final

@@ -303,12 +303,13 @@ def is_one_of(column: Expression, values: Sequence[Any]) -> Expression:
 
 def member(column: Any, places: Iterable[int]) -> Expression:
     """Ask whether a column's level has one of some places."""
-    listed = tuple(sorted(places))
+    listed = list(places)
     if not isinstance(column, Expression) or column.kind != "level" or column.operation != "column":
         refuse("levels of something other than a column")
     if not all(type(place) is int and 0 <= place < len(column.levels) for place in listed):
         refuse("a level that is not declared")
-    return Expression("member", (column, listed), "truth")
+    # Each once: engines tell runs of neighbours by their ends and number.
+    return Expression("member", (column, tuple(sorted(set(listed)))), "truth")
 
 
 def _place(column: Expression, value: Any) -> int:
