@@ -293,6 +293,31 @@ def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, 
     assert MARK not in said(caught.value)
 
 
+@pytest.mark.parametrize("change", ["ALTER COLUMN age TYPE text", "DROP COLUMN age"])
+@pytest.mark.parametrize("engine", ["postgresql", "duckdb"])
+def test_a_table_of_other_columns_is_refused_uncharged(
+    table: tuple[str, str], engine: str, change: str, tmp_path: Path
+) -> None:
+    """As many records under another type: one engine failed after the charge, another made numbers of the texts."""
+    duckdb = ibis.duckdb.connect()
+    duckdb.raw_sql(f"CREATE TABLE visits AS SELECT 50.0::DOUBLE AS age, '{MARK}' AS ward")
+    records = Records(table if engine == "postgresql" else duckdb.table("visits"), SCHEMA)
+    oracle, ledger = asked(records, tmp_path)
+    with psycopg.connect(table[0]) as connection:
+        alter: Callable[[str], object] = connection.execute if engine == "postgresql" else duckdb.raw_sql
+        alter(f"ALTER TABLE visits {change}")
+    doors: list[Callable[[], object]] = [
+        lambda: oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1),
+        lambda: records.mismatches(epsilon=0.1, ledger=ledger),
+        lambda: list(records.blocks()),
+    ]
+    for door in doors:
+        with pytest.raises(InvalidParameter, match="'age' is no longer stored as it was") as caught:
+            door()
+        assert MARK not in said(caught.value)
+    assert not ledger.entries()
+
+
 def test_names_that_differ_in_case_only_are_refused_by_the_declared_one(table: tuple[str, str]) -> None:
     """Of the two the declared name is quoted, which is public whatever the catalogue was made of."""
     with psycopg.connect(table[0]) as connection:

@@ -45,6 +45,10 @@ class _Live(SQLTable):
     def types(connection: Any, relation: str) -> Mapping[str, Stored]:
         """Return the stored types of a relation; no record is read."""
 
+    def _catalogue(self) -> Mapping[str, Stored]:
+        with self._turn:
+            return _described(self.types, self.connection, self.relation)
+
     def _connect(self) -> Any:
         raise InvalidParameter(
             "a table of a live connection belongs to the process that connected. Give a path or a database's address, "
@@ -105,7 +109,11 @@ class PostgreSQLTable(_PostgreSQL):
 
     def __init__(self, address: str, table: str, columns: Mapping[str, Column], name: str | None) -> None:
         self._locate(address, table)
-        self._prepare(_described(self._types), columns, name or unique_name())
+        self._prepare(self._catalogue(), columns, name or unique_name())
+
+    def _catalogue(self) -> Mapping[str, Stored]:
+        with self._turn:
+            return _described(self._types)
 
     def _locate(self, address: str, table: str) -> None:
         self._address = address

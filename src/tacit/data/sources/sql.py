@@ -59,6 +59,10 @@ class SQLTable(Table):
     def _connect(self) -> Any:
         """Open the relation in this process, or refuse."""
 
+    def _catalogue(self) -> Mapping[str, Stored]:
+        """Return what the catalogue says of every column by now; files are other files if it says anything else."""
+        return self.stored
+
     @abstractmethod
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows that a statement gives."""
@@ -68,10 +72,15 @@ class SQLTable(Table):
         """Yield the columns of a statement's rows, a block at a time."""
 
     def check(self) -> None:
-        """Refuse a table that cannot be reached any more, or that records came to or went from."""
+        """Refuse a table that cannot be reached any more, of other columns, or that records came to or went from."""
         ((count,),) = self._rows(f"SELECT count(*) FROM {self.relation}", "opened")
         if int(count) != self.n:
             raise InvalidParameter("the table no longer has as many records as when it was opened.")
+        now = self._catalogue()
+        if changed := [name for name in self.columns if now.get(name) != self.stored[name]]:
+            raise InvalidParameter(
+                f"the column {changed[0]!r} is no longer stored as it was when the table was opened. Open it anew."
+            )
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a statement over cleaned records; a failure says nothing but its type."""
