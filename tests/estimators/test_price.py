@@ -138,3 +138,21 @@ def test_a_twin_is_priced_as_the_real_records_would_be(ledger):
     model = PrivateLogisticRegression(0.5, ledger=ledger)
     assert model.price(RECORDS.twin()).event == model.price(RECORDS).event
     assert model.set_params(random_state=3).price(RECORDS).affordable is True
+
+
+def test_a_price_says_whom_it_protects_and_an_account_for_others_refuses(ledger, tmp_path):
+    """Of persons' rows the neighbours are persons; the refusal is the one that the fit would meet."""
+    model, ids = PrivateLogisticRegression(0.5, data_norm=1.0), np.arange(300) // 2
+    assert model.price(X).unit == "record"
+    assert "(replace-one person neighbours)" in str(model.price(X, groups=ids))
+    people = Ledger.create(f"sqlite:///{tmp_path / 'people.db'}", name="p", budget=Budget(1), unit="person")
+    assert str(PrivateLogisticRegression(0.5, ledger=people).price()).startswith(
+        "PrivateLogisticRegression costs epsilon=0.5, delta=0 (replace-one person neighbours)"
+    )
+    for account, groups in ((people, None), (ledger, ids)):
+        paid = PrivateLogisticRegression(0.5, data_norm=1.0, classes=[0, 1], ledger=account)
+        with pytest.raises(InvalidParameter, match="Nothing was charged") as told:
+            paid.price(X, groups=groups)
+        with pytest.raises(InvalidParameter) as met:
+            paid.fit(X, Y, groups=groups)
+        assert str(told.value) == str(met.value)

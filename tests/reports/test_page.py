@@ -114,6 +114,7 @@ def test_the_page_says_what_was_spent_and_is_left(tmp_path):
     assert card_of_ledger(ledger).tacit["ledger"]["head"] == ledger.head
 
 
+_THREE = {"a": Number(0, 100), "y": Category(["d", "e", "f"])}
 _SCHEMA = Schema({"a": Number(0, 100), "y": Category(["d", "e"])}, target="y")
 
 
@@ -145,6 +146,14 @@ def test_pictures_stay_within_their_frame():
     assert len(list(ticks(0, 1e-12))) in range(3, 9)
     assert shown("a\x00b\u202e") == "a\\x00b\\u202e"
     assert len(shown("x" * 1000)) == 60
+
+
+def test_no_band_hides_a_line():
+    """Of several classes all bands are drawn first: a later one would take the colour of a line below it."""
+    records = Records({"a": np.arange(90.0), "y": ["d", "e", "f"] * 30}, Schema(_THREE, target="y"))
+    picture = effect_picture(PrivateLogisticRegression(1.0).fit(records).curves_["a"], -1, 1)
+    assert picture.count("<polygon") == 3
+    assert picture.rindex("<polygon") < picture.index('class="curve')
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed here")

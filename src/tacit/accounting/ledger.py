@@ -260,9 +260,9 @@ class Ledger:
         """Refuse what is private for another unit than the account promises for; nothing is charged."""
         if checked_unit(unit) != self.unit:
             advice = (
-                'Give Records(..., unit="the column of ids") or fit(X, y, groups=ids).'
+                'Give Records(..., unit="the column of ids"), fit(X, y, groups=ids), or commands --unit COLUMN.'
                 if self.unit == "person"
-                else 'Open a ledger for persons: Ledger.create(..., unit="person").'
+                else 'Open a ledger for persons: Ledger.create(..., unit="person"), or ledger create --unit person.'
             )
             raise InvalidParameter(
                 f"account {self.name!r} promises for each {self.unit}, and what was asked is private for each {unit}. "

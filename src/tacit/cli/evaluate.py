@@ -5,16 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.budget import Budget
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.predict import ModelFile
-from tacit.cli.train import telling, write_all
+from tacit.cli.train import priced, telling, write_all
 from tacit.errors import InvalidParameter
+from tacit.estimators.price import price_of
 from tacit.evaluation import Figure, report
 from tacit.files import check_room, write_whole
 from tacit.models.file import load
 from tacit.reports.card import card_of_scores
-from tacit.reports.facts import exact_amount
 from tacit.reports.page import model_page
 from tacit.reports.scores import pictures_of, scored
 
@@ -54,9 +55,8 @@ def evaluate(
         records = sources.opened(source, encoder.schema, unit=unit, key=key, part=part)
         from_account = records.account(paying)
         if dry_run:
-            left = None if from_account is None else exact_amount(from_account.remaining)
-            plain = {"charged": False, "cost": {"epsilon": epsilon, "delta": delta}, "left": left}
-            out.result(plain, f"the scores cost epsilon={epsilon:g}, delta={delta:g}; nothing was charged")
+            price = price_of("report", Budget(epsilon, delta), None, from_account, records.whom)
+            out.result(priced(price), str(price))
             return
         check_room(place)
         if paying is None and seed is None:

@@ -27,6 +27,7 @@ app = typer.Typer(help="Budget accounts: create one, look at what was spent, ver
 Address = Annotated[str, typer.Argument(help='"sqlite:///file.db" or "postgresql://user@host/database".')]
 Name = Annotated[str | None, typer.Option(help="The account; may be left out if there is only one.")]
 _ROOM_FOR_EVENTS = 120
+_COLUMNS = ("#", "time (UTC)", "part", "payer", "what", "charged", "event")
 _SPLIT = re.compile(r" at \[[\d, ]+\] of ([0-9a-f]{8})[0-9a-f]{24}")
 _WITNESS = {"name", "count", "head"}
 
@@ -53,7 +54,7 @@ def create(
         amount = Budget.parse(budget if budget is not None else f"epsilon={epsilon}, delta={delta}")
         whose: Unit = "person" if unit == "person" else "record"
         ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose)
-        out.result(_account(ledger), f"created {ledger!r}\n{explain(ledger.budget, ledger.unit)}")
+        out.result(_account(ledger), f"created {_words(ledger)}\n{explain(ledger.budget, ledger.unit)}")
 
 
 @app.command(epilog=example("tacit ledger show sqlite:///l.db"))
@@ -71,15 +72,13 @@ def show(
             typer.echo(card_of_ledger(ledger).to_yaml(), nl=False)
             return
         entries = ledger.entries()
-        table = Table(title=cell(f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"))
-        # On a narrow terminal events would fold to ribbons; they are in --json whatever the width.
-        columns = ("#", "time (UTC)", "part", "payer", "what", "charged", "event")[
-            : 7 if console.width >= _ROOM_FOR_EVENTS else 6
-        ]
-        for column in columns:
-            table.add_column(column, overflow="fold")
-        for entry in entries:
-            table.add_row(*(cell(text) for text in _row(entry)[: len(columns)]))
+        table = Table(title=cell(_words(ledger)))
+        rows = [_row(entry) for entry in entries]
+        shown = [place for place, name in enumerate(_COLUMNS) if _is_shown(name, [row[place] for row in rows])]
+        for place in shown:
+            table.add_column(_COLUMNS[place], overflow="fold")
+        for row in rows:
+            table.add_row(*(cell(row[place]) for place in shown))
         rest = f"budget  {ledger.budget}\nspent   {ledger.spent}\nleft    {ledger.remaining}\nhead    {ledger.head}"
         plain = {**_account(ledger), "entries": [charge(entry) for entry in entries]}
         out.result(plain, Group(table, rest))
@@ -185,8 +184,19 @@ def _witnessed(path: Path, name: str | None, head: str | None) -> tuple[str, str
     return plain["name"], plain["head"]
 
 
+def _words(ledger: Ledger) -> str:
+    return f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"
+
+
 def _account(ledger: Ledger) -> dict[str, Any]:
     return {**account(ledger), "unit": ledger.unit}
+
+
+def _is_shown(column: str, cells: list[str]) -> bool:
+    """Whether there is something to show, and room for it: events would fold to ribbons, and are in --json."""
+    if column == "event":
+        return console.width >= _ROOM_FOR_EVENTS
+    return column not in ("part", "payer") or any(cells)
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 """`tacit query`: a statistical question about records, answered with noise and charged once."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.train import telling
+from tacit.cli.train import priced, telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
+from tacit.estimators.price import price_of
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
 from tacit.sums.query import query_of
@@ -20,7 +22,9 @@ EXAMPLE = example(
 
 def query(
     source: sources.Source,
-    question: Annotated[str, typer.Argument(help="Such as: age > 60 and ward in ['A', 'B'].")],
+    question: Annotated[
+        str, typer.Argument(help="Such as: age > 60 and ward in ['A', 'B'], column('hours a week') > 40.")
+    ],
     schema: sources.SchemaFile,
     epsilon: Annotated[float | None, typer.Option(help="How much the answer may cost.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Or how far it may be off; the cost follows.")] = None,
@@ -47,8 +51,9 @@ def query(
         how: dict[str, Any] = {"epsilon": epsilon, "tolerance": tolerance, "delta": delta, "confidence": confidence}
         if dry_run:
             plan = oracle.preview([asked], **how)
-            plain = {"charged": False, "cost": exact_amount(plan.budget), "tolerance": plan.tolerance}
-            out.result(plain, str(plan))
+            price = price_of("the answer", plan.budget, None, records.account(paying), records.whom)
+            price = replace(price, affordable=oracle.affords([asked], plan))
+            out.result({**priced(price), "tolerance": plan.tolerance}, f"{plan}\n{price}")
             return
         if paying is None and seed is None:
             out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")

@@ -1,9 +1,10 @@
 """`tacit train`: from a table and its schema to a model file with a card and a report, charged once."""
 
 import json
+import shlex
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,13 +123,19 @@ def train(
             with out.progress(f"training on {records.n:,} records"):
                 model.fit(records)
         made = card_of_model(model, ledger=paying, answers=answers, audit=verdict)
-        files.write(model, made, as_json, _again(source, schema, epsilon, delta, method, kernel, landmarks))
+        options = [
+            ("--delta", f"{delta:g}" if delta else None),
+            ("--method", None if method == "auto" else method),
+            ("--kernel", kernel),
+            ("--landmarks", None if landmarks is None else _name(landmarks)),
+            *records_options(unit, key, part),
+        ]
+        files.write(model, made, as_json, repeated("train", source, schema, epsilon, options))
         plain = {**_told(model, records, made), "model": str(output), "report": str(files.report)}
-        out.result(plain, _shown(plain))
+        out.result(plain, shown(plain))
         if made.open:
-            out.note(
-                f"{len(made.open)} fields of its card are for a person to fill in: tacit inspect {output} --card yaml"
-            )
+            look = shlex.join(["tacit", "inspect", str(output), "--card", "yaml"])
+            out.note(f"{len(made.open)} fields of its card are for a person to fill in: {look}")
 
 
 def _answers(about: Path | None) -> dict[str, str]:
@@ -215,23 +222,27 @@ def _told(model: Any, records: Records, card: Card) -> dict[str, Any]:
     }
 
 
-def _shown(plain: dict[str, Any]) -> str:
+def shown(plain: Mapping[str, Any]) -> str:
+    """Return what a person wants to know of a model that was made and paid for."""
     left = "" if plain["left"] is None else f"left       {plain['left']['words']}\n"
     return (
         f"model      {plain['model']}\nreport     {plain['report']}\nguarantee  {plain['guarantee']}\n"
         f"charged    {'entry ' + str(plain['entry']) if plain['charged'] else 'nothing'}\n{left}"
-        f"next       tacit inspect {plain['model']}"
+        f"next       tacit inspect {shlex.quote(plain['model'])}"
     )
 
 
-def _again(
-    source: str, schema: Path, epsilon: float, delta: float, method: str, kernel: str | None, landmarks: str | None
-) -> str:
-    """Return the command that repeats the fit, without the places of this machine."""
-    more = (f" --delta {delta:g}" if delta else "") + (f" --method {method}" if method != "auto" else "")
-    more += f" --kernel {kernel}" if kernel else ""
-    more += f" --landmarks {_name(landmarks)}" if landmarks else ""
-    return f"tacit train {_name(source)} --schema {schema.name} --epsilon {epsilon:g}{more}"
+def repeated(command: str, source: str, schema: Path, epsilon: float, options: Iterable[tuple[str, str | None]]) -> str:
+    """Return the command that does it again, ready to be pasted, without the places of this machine."""
+    words = ["tacit", command, _name(source), "--schema", schema.name, "--epsilon", f"{epsilon:g}"]
+    for option, value in options:
+        words += [] if value is None else [option, value]
+    return shlex.join(words)
+
+
+def records_options(unit: str | None, key: str | None, part: str) -> list[tuple[str, str | None]]:
+    """Return the options that say which records were meant."""
+    return [("--unit", unit), ("--key", key), ("--part", None if part == "all" else part)]
 
 
 def _name(source: str) -> str:

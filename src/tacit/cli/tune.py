@@ -8,7 +8,7 @@ import typer
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import MethodName, model_for
-from tacit.cli.train import Files, priced, telling
+from tacit.cli.train import Files, priced, records_options, repeated, shown, telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
@@ -65,11 +65,21 @@ def tune(
             out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
         with telling(paying, out), out.progress("searching"):
             search.fit(records)
-        files.write(search.best_estimator_, card_of_model(search.best_estimator_, ledger=paying), as_json)
+        made = card_of_model(search.best_estimator_, ledger=paying)
+        options = [
+            *(("--try", text) for text in candidates),
+            ("--method", None if method == "auto" else method),
+            ("--runs", None if runs is None else f"{runs:g}"),
+            *records_options(unit, key, part),
+        ]
+        files.write(search.best_estimator_, made, as_json, repeated("tune", source, schema, epsilon, options))
+        entry = search.release_.entry
         plain = {
             "guarantee": search.release_.guarantee,
             "private": search.release_.private,
-            "charged": search.release_.entry is not None,
+            "charged": entry is not None,
+            "entry": None if entry is None else entry.number,
+            "left": made.tacit.get("ledger", {}).get("left"),
             "best": dict(search.best_params_),
             "scoring": search.scoring_,
             "score": float(search.best_score_),
@@ -78,8 +88,8 @@ def tune(
             "report": str(files.report),
         }
         chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
-        words = f"best       {chosen}\n{search.scoring_:10} {search.best_score_:.4f} within {search.score_noise_:.4f}\n"
-        out.result(plain, f"{words}model      {output}\nguarantee  {search.release_.guarantee}")
+        score = f"{search.best_score_:.4f} (noise within {search.score_noise_:.4f} at 95%)"
+        out.result(plain, f"best       {chosen}\n{search.scoring_:10} {score}\n{shown(plain)}")
 
 
 def _grid(given: list[str]) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
@@ -47,6 +47,7 @@ def parse(document: str) -> tuple[dict[str, Column], str | None]:
             "a schema in TOML holds one table [columns.NAME] per column and at most target = NAME besides, "
             f"got the keys {sorted(declared)!r}."
         )
+    _refuse_without_kind([name for name, entry in columns.items() if isinstance(entry, dict) and "kind" not in entry])
     return {name: declared_column(name, entry) for name, entry in columns.items()}, target
 
 
@@ -59,10 +60,7 @@ def render(columns: Mapping[str, Column], target: str | None) -> str:
 def declared_column(name: str, entry: object) -> Column:
     """Build one column from its table, which is refused if it declares none."""
     if isinstance(entry, dict) and "kind" not in entry:
-        raise InvalidParameter(
-            f"column {name!r} has no kind yet. Below [columns.{name}] write kind = with one of {', '.join(KINDS)} in "
-            'quotes, and what that kind needs; kind = "ignored" for what is not used.'
-        )
+        _refuse_without_kind([name])
     if not isinstance(entry, dict) or entry["kind"] not in list(KINDS):
         raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(KINDS)!r}, got {entry!r}.")
     kind = KINDS[entry["kind"]]
@@ -79,6 +77,16 @@ def declared_column(name: str, entry: object) -> Column:
         return kind(**given)
     except InvalidParameter as error:
         raise InvalidParameter(f"column {name!r}: {error}") from None
+
+
+def _refuse_without_kind(names: Sequence[str]) -> None:
+    """Refuse columns whose sections are as a draft has them, all at once."""
+    if names:
+        others = f", nor have {len(names) - 1} more columns" if len(names) > 1 else ""
+        raise InvalidParameter(
+            f"column {names[0]!r} has no kind yet{others}. Below [columns.{key_of(names[0])}] write kind = with one of "
+            f'{", ".join(KINDS)} in quotes, and what that kind needs; kind = "ignored" for what is not used.'
+        )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 
 from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import NEIGHBOURS, Unit
 from tacit.budget import SMALLEST, Budget
 from tacit.data.bounded import BoundedRows
 from tacit.data.records import Records
@@ -30,6 +31,7 @@ class Price:
     `budget` is None for an infinite epsilon, which no ledger may be asked to pay. `event` is what would be charged in
     accounting's terms, None where it depends on the number of records and none was told. `affordable` and `left` are
     None without a ledger; `affordable` also where an account that is not "basic" would have to be told the event.
+    `unit` says for whom the release would be private.
     """
 
     what: str
@@ -37,14 +39,19 @@ class Price:
     event: Event | None
     affordable: bool | None
     left: Budget | None
+    unit: Unit = "record"
 
     def __str__(self) -> str:
         if self.budget is None:
             return f"{self.what}: infinite epsilon, NOT private and never charged."
-        cost = f"{self.what} costs {self.budget} (replace-one neighbours)."
+        cost = f"{self.what} costs {self.budget} ({NEIGHBOURS[self.unit]})."
         if self.left is None:
             return f"{cost} There is no ledger to pay it."
-        can = {True: "enough", False: "NOT enough: it would be refused", None: "give records to say whether it fits"}
+        can = {
+            True: "enough",
+            False: "NOT enough: it would be refused",
+            None: "whether that is enough is not known yet",
+        }
         return f"{cost} The ledger has {self.left} left: {can[self.affordable]}."
 
 
@@ -69,12 +76,13 @@ class Priced(Shown, Paid):
         and of `groups`, which say whose its rows are, how many persons they name.
         Without X the budget is told, and the event is not. It is the most that is charged: a question that was asked
         of the same records before, under the same ledger, is answered again for nothing. A seed, or made-up records,
-        would charge nothing: told is what the same fit costs when it is meant.
+        would charge nothing: told is what the same fit costs when it is meant. A ledger that promises for another unit
+        refuses, as it would refuse the fit.
         """
         budget = needed_budget(self.epsilon, self.delta)
         event = None if X is None or budget is None else self._event_for(X, groups)
         ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
-        return price_of(type(self).__name__, budget, event, ledger)
+        return price_of(type(self).__name__, budget, event, ledger, unit_of(X, groups))
 
     def __sklearn_clone__(self) -> Any:
         refuse_if_unaffordable(self)
@@ -91,7 +99,7 @@ class Priced(Shown, Paid):
         asked.random_state = None
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            unit = X.whom if isinstance(X, Records) else "record" if groups is None else "person"
+            unit = unit_of(X, groups) or "record"
             owned = {} if groups is None else {"groups": groups}
             address = f"sqlite:///{Path(folder) / 'empty.db'}"
             asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST), unit=unit)
@@ -102,14 +110,29 @@ class Priced(Shown, Paid):
         return None
 
 
-def price_of(what: str, budget: Budget | None, event: Event | None, ledger: Ledger | None) -> Price:
-    """Return a price, and whether a ledger can pay it."""
-    if ledger is None or budget is None:
-        return Price(what, budget, event, None, None)
+def price_of(
+    what: str, budget: Budget | None, event: Event | None, ledger: Ledger | None, unit: Unit | None = None
+) -> Price:
+    """Return a price, and whether a ledger can pay it; a unit that is not told is the ledger's."""
+    if ledger is None:
+        return Price(what, budget, event, None, None, unit or "record")
+    whom = unit or ledger.unit
+    ledger.require(whom)
+    if budget is None:
+        return Price(what, budget, event, None, None, whom)
     left = ledger.remaining
     if event is not None:
-        return Price(what, budget, event, ledger.affords(event, at=budget), left)
-    return Price(what, budget, None, budget <= left if ledger.accountant == "basic" else None, left)
+        return Price(what, budget, event, ledger.affords(event, at=budget), left, whom)
+    return Price(what, budget, None, budget <= left if ledger.accountant == "basic" else None, left, whom)
+
+
+def unit_of(X: Any, groups: object = None) -> Unit | None:
+    """Return for whom a fit to rows X would be private, as they say themselves; None where no rows are told."""
+    if isinstance(X, Records):
+        return X.whom
+    if groups is not None:
+        return "person"
+    return None if X is None else "record"
 
 
 def stand_in(X: Any, classes: Any) -> tuple[Any, ...]:

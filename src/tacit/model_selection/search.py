@@ -16,7 +16,7 @@ from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.parameters import needed_budget
-from tacit.estimators.price import Price, price_of
+from tacit.estimators.price import Price, price_of, unit_of
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import typed_below
 from tacit.mechanisms.repetition import Repetition, Run
@@ -85,7 +85,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return what `fit` would charge, and whether the ledger can pay it; nothing is charged, no record touched."""
         mechanism = self._mechanism()
         ledger, _ = payer(X, self.ledger, None)
-        return price_of(type(self).__name__, mechanism.budget, mechanism.event, ledger)
+        return price_of(type(self).__name__, mechanism.budget, mechanism.event, ledger, unit_of(X))
 
     def fit(self, X: Any, y: Any = None, groups: object = None) -> Self:
         """Charge for the whole search, then run it on `Records`, or on rows X and their targets y.

@@ -88,13 +88,15 @@ def _curve(name: str, values: Any, rows: Floats, bands: Floats, low: float, high
     spots = np.log1p(places - places[0]) if uneven else places
     frame = _Frame.of(f"effect of {name}", float(spots[0]), float(spots[-1]), low, high)
     frame.axis()
+    across = [frame.x(spot) for spot in spots]
     for number, (row, band) in enumerate(zip(rows, bands, strict=True)):
-        across = [frame.x(spot) for spot in spots]
         above = [(x, frame.y(min(y, high))) for x, y in zip(across, row + band, strict=True)]
         below = [(x, frame.y(max(y, low))) for x, y in zip(across, row - band, strict=True)]
-        colour = f"c{number % _COLOURS}"
-        SubElement(frame.root, "polygon", {"points": _points([*above, *reversed(below)]), "class": f"band {colour}"})
-        frame.line([(x, frame.y(y)) for x, y in zip(across, row, strict=True)], f"curve {colour}")
+        band_class = f"band c{number % _COLOURS}"
+        SubElement(frame.root, "polygon", {"points": _points([*above, *reversed(below)]), "class": band_class})
+    # After all bands: a band that is drawn over another class's line takes its colour away.
+    for number, row in enumerate(rows):
+        frame.line([(x, frame.y(y)) for x, y in zip(across, row, strict=True)], f"curve c{number % _COLOURS}")
     for place, spot, anchor in ((places[0], spots[0], "start"), (places[-1], spots[-1], "end")):
         words = str(np.datetime64(int(place), "s"))[:10] if moments else f"{place:g}"
         frame.text(words, frame.x(spot), _TALL - 16, anchor)

@@ -15,6 +15,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from tacit.accounting.meaning import explain
+from tacit.accounting.unit import PUBLIC
 from tacit.data.schema import Schema
 from tacit.estimators.effects import Effect
 from tacit.reports.card import Card
@@ -67,7 +68,7 @@ def model_page(
         scores=scores,
         scores_guarantee=scores_guarantee,
         pictures=pictures,
-        public=[shown(fact, 200) for fact in release.public],
+        public=[shown(fact, 200) for fact in (PUBLIC[release.unit], *release.public)],
         columns=[] if encoder is None else _columns(encoder.schema),
         spent=_spent(card),
         again=again,

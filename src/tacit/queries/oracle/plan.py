@@ -168,7 +168,7 @@ class Plan:
         where = f"one of {self.parts} parts of the records each" if self.parts > 1 else "all records"
         spent = f"{self.budget} for {self.rounds} rounds together" if self.rounds > 1 else f"{self.budget}"
         return (
-            f"{self.size} number(s) within {self.tolerance:.3g} of the {self.of} at {self.confidence:.4g} "
+            f"{_numbers(self.size)} within {self.tolerance:.3g} of the {self.of} at {self.confidence:.4g} "
             f"(sample {self.sampling_error:.3g}, noise {self.noise_error:.3g}): {how}, {where}, {spent}, "
             f"n={self.n}, {NEIGHBOURS[self.whom]}"
         )
@@ -257,9 +257,13 @@ def rounded_up(number: float) -> float:
     return float(Fraction(digits) / Fraction(10) ** exponent)
 
 
+def _numbers(count: int) -> str:
+    return "1 number" if count == 1 else f"{count} numbers"
+
+
 def _too_few(demand: Demand, tolerance: float, budget: Budget) -> str:
     return (
-        f"{demand.n} records cannot answer {demand.size} number(s) within {tolerance:g} at confidence "
+        f"{demand.n} records cannot answer {_numbers(demand.size)} within {tolerance:g} at confidence "
         f"{demand.confidence:g}: the sample alone may be {demand.sampling:.3g} off. "
         f"{enough_records(demand, tolerance, budget)} records would do with {budget}; or ask for a larger tolerance."
     )

@@ -9,7 +9,7 @@ again, it has the ranges that its operations have, and what is not in the langua
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
-from tacit.data.columns import SMALLEST, Column, Moment, Number, day_number
+from tacit.data.columns import SMALLEST, Column, Moment, Number, Uncoded, day_number
 from tacit.data.levels import Flag, Levelled, Ordinal
 from tacit.data.stored import nearest_name
 from tacit.errors import InvalidParameter
@@ -19,10 +19,10 @@ from tacit.sums.language.expression import Expression, choose, constant, inner_f
 
 @final
 class Names:
-    """`t.age` or `t["age"]` stands for a declared column; there is nothing else."""
+    """`t.age` or `t["age"]` stands for a declared column, ids and ignored ones left out; there is nothing else."""
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
-        self._columns = dict(columns)
+        self._columns = {name: column for name, column in columns.items() if not isinstance(column, Uncoded)}
         self._known: dict[str, Expression] = {}
 
     def __getitem__(self, name: str) -> Expression:
@@ -32,11 +32,8 @@ class Names:
         if plain is None or plain not in self._columns:
             near = None if plain is None else nearest_name(plain, self._columns)
             shown = ", ".join(list(self._columns)[:20]) + (", ..." if len(self._columns) > 20 else "")
-            raise InvalidParameter(
-                f"there is no declared column {name!r}"
-                + (f"; did you mean {near!r}?" if near else "; the records have ")
-                + ("" if near else f"{shown}.")
-            )
+            told = f"did you mean {near!r}?" if near else f"the records have {shown}."
+            raise InvalidParameter(f"there is no declared column {name!r}; {told}{_spelled(near, self._columns)}")
         return self._known.setdefault(plain, stands_for(plain, self._columns[plain]))
 
     def __getattr__(self, name: str) -> Expression:
@@ -49,6 +46,12 @@ class Names:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self._columns)
+
+
+def _spelled(near: str | None, columns: Mapping[str, Column]) -> str:
+    """Say how a name is written that is no word of Python's, if what was meant may be one."""
+    name = next((name for name in ([near] if near else columns) if not name.isidentifier()), None)
+    return "" if name is None else f" Write column({name!r}) in a text, t[{name!r}] in Python."
 
 
 def stands_for(name: str, column: Column) -> Expression:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.errors import InvalidParameter
+from tacit.sums.language.expression import Expression
 
 _LONGEST = 10_000
 
@@ -20,7 +21,8 @@ def function_of(question: str) -> Callable[[Any], Any]:
         tree = ast.parse(question.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InvalidParameter(
-            "this question cannot be read. Write it like: age > 60 and ward in ['A', 'B']."
+            "this question cannot be read. Write it like: age > 60 and ward in ['A', 'B']; equal is ==, and a name "
+            "that is not one word is written column('hours a week')."
         ) from None
     return lambda table: _read(tree, table)
 
@@ -61,7 +63,13 @@ def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, table: Any) -> Any
         return ~found if isinstance(op, ast.NotIn) else found
     if type(op) not in _COMPARISONS:
         raise InvalidParameter("`is` is not possible in a question: use ==.")
-    return _COMPARISONS[type(op)](_read(left, table), _read(right, table))
+    one, other = _read(left, table), _read(right, table)
+    if type(one) is not Expression and type(other) is not Expression:
+        raise InvalidParameter(
+            "a comparison needs a column on one of its sides: in quotes there is a text, and a name that is not one "
+            "word is written column('hours a week')."
+        )
+    return _COMPARISONS[type(op)](one, other)
 
 
 def _joined(all_of: bool, parts: list[Any]) -> Any:
