@@ -1,7 +1,9 @@
 """A ticket is charged once for each of its places, whoever takes an act up again and whenever the last one died."""
 
 import copy
+import os
 import pickle
+import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from support.databases import rechain, rows
 from tacit.accounting import Ledger
-from tacit.accounting.tickets import Places
+from tacit.accounting.tickets import Places, Ticket
 from tacit.accounting.witness import FileWitness
 from tacit.budget import Budget
 from tacit.errors import BudgetExceeded, LedgerCorrupt, TicketUsed
@@ -148,6 +150,21 @@ def test_a_place_that_is_charged_twice_is_damage(address: str) -> None:
     rechain(address)
     with pytest.raises(LedgerCorrupt, match="for the second time"):
         Ledger.open(address)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_fork_made_while_a_place_is_taken_does_not_wait_for_it() -> None:
+    """The thread that would give the turn back is not in the fork: who found an answer there waited for ever."""
+    ticket = Ticket("t")
+    with ticket.place():
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            ticket.pass_over()
+            os._exit(0 if ticket.next[0] != "t" and ticket.next[1] == 2 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ticket.next == ("t", 2)
 
 
 @given(st.lists(st.dictionaries(st.tuples(st.sampled_from("abc"), st.integers(1, 60)), st.just((1, "")), max_size=5)))

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -11,6 +12,7 @@ import pytest
 
 from tacit.data import Category, Key, Number, Records, Schema
 from tacit.data.sources.held import HeldTable
+from tacit.data.sources.kept import keep
 from tacit.errors import InvalidParameter
 from tacit.queries import StatisticalOracle, StatisticalQuery
 
@@ -37,6 +39,14 @@ def test_parts_of_held_records_are_those_of_the_table(records: Records, monkeypa
     for here, there in zip(*parts, strict=True):
         assert here.n == there.n < 1000
         assert _found(here) == _found(there)
+
+
+def test_what_is_kept_of_a_part_is_that_part(records: Records, tmp_path: Path) -> None:
+    """All records of the table were kept, under the part's account."""
+    part = records.split(0.5, 0.3, 0.2, by="key")[1]
+    kept = Records(keep(part, tmp_path / "kept"), SCHEMA)
+    assert kept.n == part.n < 1000
+    assert _found(kept) == _found(part)
 
 
 def test_an_oracle_about_held_records_answers_as_about_the_table(records: Records) -> None:

@@ -47,7 +47,7 @@ class Ticket:
     @contextmanager
     def place(self) -> Iterator[Place]:
         """Give the place of the next charge; it is taken by a charge and by its refusal, and not by a failure."""
-        # In another process the name is made anew, and the turn with it.
+        # In another process the name is made anew, and the turn with it, which a thread may have held at the fork.
         name = self.name
         with self._turn:
             try:
@@ -59,8 +59,8 @@ class Ticket:
 
     def pass_over(self) -> None:
         """Take the place of a charge that an answer paid for before made needless: what follows keeps its own place."""
-        with self._turn:
-            self._taken += 1
+        with self.place():
+            pass
 
     def done(self, entry: "Entry") -> None:
         """Note that a charge was made, or was found."""

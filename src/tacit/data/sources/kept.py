@@ -39,7 +39,7 @@ def keep(records: "Records", folder: Path) -> Kept:
     table = records.table
     names = list(table.columns)
     found: dict[str, list[AnyArray]] = {name: [] for name in names}
-    for block in table.blocks(tuple(names), None, records.key):
+    for block in records.blocks(names):
         for name in names:
             found[name].append(block[name])
     for place, name in enumerate(names):
