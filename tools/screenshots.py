@@ -18,7 +18,7 @@ from PIL import Image
 from selenium import webdriver
 
 PAGES = {"home": "", "quick-start": "quick-start/", "models": "reference/models/", "rare-classes": "rare-classes/"}
-_COLOURS = 48
+_COLOURS = 128
 WIDTHS, TALLEST = {"desk": 1200, "phone": 390}, 2600
 
 
@@ -53,20 +53,23 @@ def browser() -> Iterator[webdriver.Chrome]:
         driver.quit()
 
 
-def photograph(driver: webdriver.Chrome, address: str, width: int, scheme: str, most: int) -> tuple[bytes, int]:
-    """Return a picture of a page's upper part, and how wide the page wants to be."""
+def dressed(driver: webdriver.Chrome, width: int, scheme: str) -> None:
+    """Show what the browser shows at a width, light or dark."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    driver.get(address)
-    # The site keeps the scheme that it saw first.
-    driver.execute_script("try { localStorage.clear() } catch (refused) {}")
-    driver.get(address)
+
+
+def taken(driver: webdriver.Chrome, width: int, most: int, path: Path) -> None:
+    """Write a picture of the upper part of what the browser shows; refuse a page that wants to be wider."""
     tall = min(most, driver.execute_script("return document.documentElement.scrollHeight"))
     clip = {"x": 0, "y": 0, "width": width, "height": tall, "scale": 1}
     shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
-    return b64decode(shot["data"]), driver.execute_script("return document.documentElement.scrollWidth")
+    Image.open(BytesIO(b64decode(shot["data"]))).convert("RGB").quantize(_COLOURS).save(path, optimize=True)
+    wanted = driver.execute_script("return document.documentElement.scrollWidth")
+    if wanted > width:
+        sys.exit(f"{path.stem} is {wanted} wide on a screen of {width}.")
 
 
 def main(report: Path, site: Path, output: Path) -> None:
@@ -78,11 +81,12 @@ def main(report: Path, site: Path, output: Path) -> None:
         for name, (place, most) in pages.items():
             for kind, width in WIDTHS.items():
                 for scheme in ("light", "dark"):
-                    picture, wanted = photograph(driver, place, width, scheme, most)
-                    path = output / f"{name}-{kind}{'-dark' if scheme == 'dark' else ''}.png"
-                    Image.open(BytesIO(picture)).convert("RGB").quantize(_COLOURS).save(path, optimize=True)
-                    if wanted > width:
-                        sys.exit(f"{name} is {wanted} wide on a screen of {width}.")
+                    dressed(driver, width, scheme)
+                    driver.get(place)
+                    # The site keeps the scheme that it saw first.
+                    driver.execute_script("try { localStorage.clear() } catch (refused) {}")
+                    driver.get(place)
+                    taken(driver, width, most, output / f"{name}-{kind}{'-dark' if scheme == 'dark' else ''}.png")
 
 
 if __name__ == "__main__":

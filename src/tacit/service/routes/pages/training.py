@@ -26,11 +26,11 @@ from tacit.service.tokens import Caller
 router = APIRouter(route_class=PageRoute)
 
 ESTIMATORS = [
-    ("PrivateLogisticRegression", "classes: logistic regression, with curves"),
-    ("PrivateLinearSVC", "two classes: support vectors"),
-    ("PrivateLinearRegression", "a number: regression, with curves"),
-    ("SQDecisionTree", "classes: a decision tree"),
-    ("SQNaiveBayes", "classes: naive Bayes"),
+    ("PrivateLogisticRegression", "logistic regression: classes, with curves"),
+    ("PrivateLinearSVC", "support vectors: two classes"),
+    ("PrivateLinearRegression", "regression: a number, with curves"),
+    ("SQDecisionTree", "a decision tree: classes"),
+    ("SQNaiveBayes", "naive Bayes: classes"),
 ]
 _USUAL = {"estimator": "PrivateLogisticRegression", "epsilon": "0.5", "delta": "0", "part": "train", "parameters": "{}"}
 _LOOK_AGAIN = 2
