@@ -2,6 +2,7 @@ import sys
 from decimal import Decimal
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -95,7 +96,11 @@ FAR = {"date32": (2**31 - 1, -1, None)} | {
 }
 
 
-@pytest.mark.parametrize("make", [pd.Series, None], ids=["pandas", "Arrow"])
+def _by_narwhals(cells: pa.Array, dtype: Any) -> Any:
+    return nw.from_native(pa.chunked_array([cells]), series_only=True)
+
+
+@pytest.mark.parametrize("make", [pd.Series, None, _by_narwhals], ids=["pandas", "Arrow", "narwhals"])
 @pytest.mark.parametrize("stored", FAR)
 def test_a_moment_that_python_has_no_object_for_is_clamped(stored: str, make: Any) -> None:
     """One far date changes no other and raises nothing, whatever unit the column counts in."""

@@ -258,7 +258,7 @@ def _column(column: object) -> Unread:
         return Unread(_UNTYPED, lambda: objects(column.tolist()))
     if isinstance(column, np.ndarray):
         return Unread(Stored(_ARRAY_KINDS.get(column.dtype.kind, "other"), str(column.dtype)), partial(_cells, column))
-    if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
+    if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow", "narwhals"):
         return _series(column)
     return Unread(_UNTYPED, lambda: objects(list(column)))
 
