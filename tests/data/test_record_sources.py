@@ -2,8 +2,10 @@
 
 import gzip
 import os
+import sqlite3
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -199,8 +201,9 @@ def test_files_of_one_table_are_alike(tmp_path: Path) -> None:
 
 
 def test_parquet_that_cannot_be_read_is_refused_unquoted(tmp_path: Path) -> None:
-    """No Parquet file, a broken one, text that is no text, a time that overflows: refused when opened."""
+    """No Parquet file, an empty or broken one, text that is no text, a time that overflows: refused when opened."""
     refused(written(tmp_path / "no.parquet", MARK), match="Parquet")
+    refused(written(tmp_path / "empty.parquet", ""), match="Parquet")
     pq.write_table(
         pa.table({"age": [1.0] * 1000, "ward": [MARK] * 1000}), tmp_path / "whole.parquet", compression="none"
     )
@@ -212,6 +215,44 @@ def test_parquet_that_cannot_be_read_is_refused_unquoted(tmp_path: Path) -> None
     late = pa.array([2**62], pa.int64()).cast(pa.timestamp("ms"))
     pq.write_table(pa.table({"when": late}), tmp_path / "late.parquet")
     refused(tmp_path / "late.parquet", Schema({"when": Moment("2000-01-01", "2001-01-01")}), "cannot be read")
+
+
+def test_parquet_without_records_or_columns_is_refused_in_our_words(tmp_path: Path) -> None:
+    """A footer alone, a table without columns (DuckDB's own words came out), and two columns of one name."""
+    no_rows = pa.table({"age": pa.array([], pa.float64()), "ward": pa.array([], pa.string())})
+    twice = pa.table([pa.array([1.0]), pa.array([MARK]), pa.array([2.0])], names=["age", "ward", "Age"])
+    for table, match in [(no_rows, "at least one record"), (pa.table({}), "cannot be read"), (twice, "differ in case")]:
+        pq.write_table(table, tmp_path / "odd.parquet")
+        refused(tmp_path / "odd.parquet", match=match)
+    pq.write_table(pa.table({}), tmp_path / "odd.parquet")
+    with pytest.raises(InvalidParameter, match="cannot be read"):
+        Schema.draft(tmp_path / "odd.parquet")
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_tables_of_no_row_and_of_one(table: tuple[str, str], tmp_path: Path, rows: int) -> None:
+    """In every kind of source an empty table is refused, in the same words, and a single record is enough."""
+    sqlite = tmp_path / "few.db"
+    with psycopg.connect(table[0]) as remote, closing(sqlite3.connect(sqlite)) as local:
+        remote.execute(f"DELETE FROM visits WHERE id > {rows}")
+        local.execute("CREATE TABLE visits (age REAL, ward TEXT)")
+        local.executemany("INSERT INTO visits VALUES (?, ?)", [(50, "a")] * rows)
+        local.commit()
+    duckdb = ibis.duckdb.connect()
+    duckdb.raw_sql(f"CREATE TABLE visits AS SELECT 50.0::DOUBLE AS age, 'a' AS ward FROM range({rows})")
+    cells = {"age": [50.0] * rows, "ward": ["a"] * rows}
+    arrow = pa.table(cells, schema=pa.schema({"age": pa.float64(), "ward": pa.string()}))
+    sources: list[Any] = [table, (f"sqlite:///{sqlite}", "visits"), duckdb.table("visits"), cells, arrow]
+    sources += [
+        pl.from_arrow(arrow),
+        arrow.to_pandas(types_mapper=pd.ArrowDtype),
+        list(zip(*cells.values(), strict=True)),
+    ]
+    for source in sources:
+        if rows:
+            assert ages(Records(source, SCHEMA)) == [50]
+        else:
+            refused(source, match="at least one record, got 0")
 
 
 def asked(records: Records, folder: Path) -> tuple[StatisticalOracle, Ledger]:

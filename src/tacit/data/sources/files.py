@@ -164,7 +164,7 @@ def _stored(files: Sequence[Path], connection: Any) -> Mapping[str, Stored]:
     """Return the stored types, the same in all files."""
     if _kind(files[0]) == "parquet":
         _check_alike(files)
-        return stored_types(connection, _relation(files))
+        return _described(connection, files)
     header = _header(files[0])
     for file in files[1:]:
         if _header(file) != header:
@@ -173,6 +173,18 @@ def _stored(files: Sequence[Path], connection: Any) -> Mapping[str, Stored]:
                 f"{str(files[0])!r}. Name one of the files, or move the others away."
             )
     return dict.fromkeys(header, Stored("lines"))
+
+
+def _described(connection: Any, files: Sequence[Path]) -> Mapping[str, Stored]:
+    """Ask DuckDB for the stored types; what it says of files that it cannot read is withheld."""
+    try:
+        return stored_types(connection, _relation(files))
+    except Exception as error:
+        failure = type(error).__name__
+    raise InvalidParameter(
+        f"the Parquet files at {str(files[0].parent)!r} cannot be read ({failure}): they have no columns, or are "
+        "written in a way that DuckDB does not know. Write them anew."
+    )
 
 
 def _check_alike(files: Sequence[Path]) -> None:
