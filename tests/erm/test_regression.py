@@ -233,6 +233,37 @@ def test_bad_parameters_are_refused_before_anything_is_charged(problem, ledger, 
     assert ledger.spent == Budget(0)
 
 
+@pytest.mark.parametrize("norm", [1e-100, 1e-80, 1e80, 1e100])
+def test_statistics_of_rows_of_any_norm_give_the_same_model_in_other_units(problem, ledger, norm):
+    """At 1e78 a fit failed after its charge, at 1e-80 its noise was infinite: squares of squares of norms."""
+    rows, targets = problem
+
+    def fitted(length, alpha, **paid):
+        model = PrivateLinearRegression(
+            1.0, 1e-6, target_range=RANGE, perturbation="statistics", data_norm=length, alpha=alpha, **paid
+        )
+        model.fit(rows * length, targets)
+        return model.coef_ * length, model.intercept_, model.coef_noise_ * length
+
+    assert all(np.all(np.isfinite(found)) for found in fitted(norm, "auto", ledger=ledger))
+    for unit, alpha, scaled in ((norm, "auto", "auto"), (1e-30, 0.5, 0.5e-60)):
+        wanted, found = fitted(1.0, alpha, random_state=1), fitted(unit, scaled, random_state=1)
+        for one, other in zip(wanted, found, strict=True):
+            assert one == pytest.approx(other, rel=1e-4)
+
+
+def test_statistics_say_which_weights_they_took_to_be_public(problem):
+    """The largest weight is declared, and so part of the guarantee, as for the other perturbations."""
+    rows, targets = problem
+    for kind in ("statistics", "output", "objective"):
+        model = PrivateLinearRegression(
+            1.0, 1e-6, target_range=RANGE, data_norm=1.0, perturbation=kind, largest_weight=5.0
+        )
+        model.fit(rows, targets, sample_weight=np.full(len(rows), 2.0))
+        assert "largest weight 5" in model.release_.public
+        assert "row norm 1.03078" in model.release_.public
+
+
 def test_too_many_features_for_statistics_are_refused():
     """A hundred thousand features would need ten billion statistics."""
     with pytest.raises(InvalidParameter, match="too many"):

@@ -20,7 +20,6 @@ from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
-from tacit.releases import Terms
 
 Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 
@@ -98,10 +97,10 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     def _by_statistics(self, rows: Rows, targets: Any, budget: Budget, assumed: str) -> Fitted:
         alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
-        terms = Terms.of(self, *mechanism.public, assumed)
+        terms = self._terms(rows, assumed).and_also(*mechanism.public)
         found = terms.release(mechanism, (rows, targets), unit="person" if rows.several else "record")
-        coefficient, noise = found.value.solve(alpha * rows.count)
-        return split(rows, found.map(lambda _: coefficient), noise, alpha)
+        coefficient, noise = found.value.solve(alpha * rows.count / rows.norm**2)
+        return split(rows, found.map(lambda _: coefficient / rows.norm), noise / rows.norm, alpha)
 
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""

@@ -25,7 +25,10 @@ _LARGEST_DIMENSION = 20_000
 @final
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Noisy X'X and X'y, and the standard deviations of their noise: of X'X's diagonal, and of X'y."""
+    """Noisy X'X and X'y of rows over their norm, and the deviations of their noise: of X'X's diagonal, and of X'y.
+
+    Over their norm because a fit is charged by then: squares of squares of a norm such as 1e90 are no numbers.
+    """
 
     gram: Floats
     moment: Floats
@@ -117,10 +120,9 @@ class StatisticsPerturbation(Mechanism[tuple[Rows, Any], Statistics]):
         flat = np.concatenate([exact[:-1][upper] / self.norm**2 * weight, exact[-1] / self.norm])
         noisy = np.asarray(self.law.randomise(flat, source))
         gram = np.zeros((self.dimension, self.dimension))
-        gram[upper] = noisy[: weight.size] / weight * self.norm**2
+        gram[upper] = noisy[: weight.size] / weight
         gram = gram + np.triu(gram, 1).T
-        deviation = self.law.standard_deviation
-        return Statistics(gram, noisy[weight.size :] * self.norm, deviation * self.norm**2, deviation * self.norm)
+        return Statistics(gram, noisy[weight.size :], self.law.standard_deviation, self.law.standard_deviation)
 
 
 def _joint_sums(rows: Rows, targets: Any) -> Floats:
