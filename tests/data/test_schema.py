@@ -2,6 +2,7 @@ import copy
 import datetime
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,27 @@ def test_deep_toml_is_refused(nested: str) -> None:
     """Tables and lists nested thousands deep are refused like any other document that is no schema."""
     with pytest.raises(InvalidParameter, match="valid TOML"):
         Schema.from_toml(nested)
+
+
+@pytest.mark.parametrize("bound", ["9" * 5_000, "0x" + "f" * 5_000])
+@pytest.mark.parametrize("kind", ["number", "nonsense"])
+def test_a_number_too_long_to_print_is_refused_in_our_words(bound: str, kind: str) -> None:
+    """Python refuses to read, or to print, a whole number of thousands of digits."""
+    with pytest.raises(InvalidParameter):
+        Schema.from_toml(f'[columns.a]\nkind = "{kind}"\nlow = 0\nhigh = {bound}')
+
+
+@pytest.mark.parametrize("declare", [Category, Ordinal, lambda levels: Flag(levels[:1], levels[1:])])
+def test_numbers_that_a_float_confuses_are_no_levels(declare: Any) -> None:
+    """One missing value makes floats of a column in many tables, and so one level of two; as texts they are two."""
+    for levels in ([2**53, 2**53 + 1], [2**53 + 1, 2.0**53], [np.int64(2**62), np.int64(2**62 + 1)]):
+        with pytest.raises(InvalidParameter, match="same number in double precision"):
+            declare(levels)
+    assert declare([str(2**53), str(2**53 + 1)]).classes == (str(2**53), str(2**53 + 1))
+    assert declare([2**53 + 1, 7]).classes == (str(2**53 + 1), "7")
+    assert declare([True, 1]).classes == ("true", "1")
+    with pytest.raises(InvalidParameter, match="all different"):
+        declare([10**5000, 1])
 
 
 @pytest.mark.parametrize("levels", [["a", " a"], ["a", "A "], ["straße", "STRASSE"], ["x\ud800", "y"], ["1", 1.0]])

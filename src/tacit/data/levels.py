@@ -12,8 +12,9 @@ from typing import final
 
 import numpy as np
 
+from tacit.checks import shown
 from tacit.data.columns import Column, State
-from tacit.data.values import AnyArray, IntArray, each, text
+from tacit.data.values import AnyArray, IntArray, as_float, each, plain_cell, text
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
@@ -154,9 +155,10 @@ class Flag(Levelled):
     missing: bool | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "false", _distinct(_listed(self.false), least=1))
-        object.__setattr__(self, "true", _distinct(_listed(self.true), least=1))
-        _distinct([*_listed(self.false), *_listed(self.true)], least=2)
+        false, true = _listed(self.false), _listed(self.true)
+        object.__setattr__(self, "false", _distinct(false, least=1))
+        object.__setattr__(self, "true", _distinct(true, least=1))
+        _distinct([*false, *true], least=2)
         if self.missing is not None and not isinstance(self.missing, bool):
             raise InvalidParameter(f"missing must be True, False or left out, got {self.missing!r}.")
 
@@ -187,16 +189,27 @@ def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
 def _distinct(levels: object, least: int) -> tuple[str, ...]:
     """Return declared levels as texts, all different."""
     if not isinstance(levels, Sequence | np.ndarray) or isinstance(levels, str | bytes):
-        raise InvalidParameter(f"levels must be a list of texts or numbers, got {levels!r}.")
+        raise InvalidParameter(f"levels must be a list of texts or numbers, got {shown(levels)}.")
     read = [name for level in levels if (name := text(level)) is not None]
     # A text with half of a pair of surrogates is no text: it can be stored nowhere.
     writable = all(name == name.encode("utf-8", "replace").decode() for name in read)
     if not least <= len(read) == len(levels) == len(set(read)) or not writable or "" in read:
         raise InvalidParameter(
-            f"wanted at least {least} levels, texts or numbers and all different, got {list(levels)!r}. An empty text "
-            "is a missing value, not a level."
+            f"wanted at least {least} levels, texts or numbers and all different, got {shown(list(levels))}. An empty "
+            "text is a missing value, not a level."
         )
+    _refuse_confused([plain_cell(level) for level in levels])
     return tuple(read)
+
+
+def _refuse_confused(levels: Sequence[object]) -> None:
+    """Refuse numbers that one missing value beside them, which makes floats of a whole column, would make the same."""
+    found = [as_float(level) for level in levels if isinstance(level, int | float) and not isinstance(level, bool)]
+    if len(set(found)) < len(found):
+        raise InvalidParameter(
+            "two of the levels are the same number in double precision, so that a table with floats could not tell "
+            "them apart. Declare texts, or smaller numbers."
+        )
 
 
 def _unlike(levels: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 
+from tacit.checks import shown
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.errors import InvalidParameter
@@ -38,8 +39,10 @@ def parse(document: str) -> tuple[dict[str, Column], str | None]:
         declared = tomllib.loads(document)
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(f"a schema must be valid TOML: {error}.") from None
-    except RecursionError:
-        raise InvalidParameter("a schema must be valid TOML, got tables or lists nested too deeply.") from None
+    except (RecursionError, ValueError):
+        raise InvalidParameter(
+            "a schema must be valid TOML, got tables or lists nested too deeply, or a number far too long."
+        ) from None
     unknown = sorted(declared.keys() - {"target", "columns"})
     columns, target = declared.get("columns"), declared.get("target")
     if unknown or not isinstance(columns, dict) or not isinstance(target, str | None):
@@ -62,7 +65,7 @@ def declared_column(name: str, entry: object) -> Column:
     if isinstance(entry, dict) and "kind" not in entry:
         _refuse_without_kind([name])
     if not isinstance(entry, dict) or entry["kind"] not in list(KINDS):
-        raise InvalidParameter(f"column {name!r}: its table must have a kind among {list(KINDS)!r}, got {entry!r}.")
+        raise InvalidParameter(f"column {name!r}: its table needs a kind among {list(KINDS)!r}, got {shown(entry)}.")
     kind = KINDS[entry["kind"]]
     given = {key: value for key, value in entry.items() if key != "kind"}
     fields = {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
