@@ -1,6 +1,7 @@
 """Records of persons: who owns which row, what a row counts, and that rows never pass for persons."""
 
 import pickle
+import warnings
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ import pytest
 from tacit.data import Flag, Key, Number, Records, Schema
 from tacit.data.persons import Persons, share_of
 from tacit.data.values import MISSING_KEY, keys
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, OddTerms
 
 SCHEMA = Schema({"patient": Key(), "age": Number(0, 120), "ill": Flag()}, target="ill")
 
@@ -119,6 +120,31 @@ def test_one_id_that_cannot_be_read_takes_no_other_with_it() -> None:
 def test_one_id_in_several_forms_is_one_person(same: list[Any]) -> None:
     """A whole number reads the same in every type of number, a text with and without blanks around it."""
     assert Records(_table(same), SCHEMA, unit="patient").n == 1
+
+
+MIXED = [[1, "1", 1], ["7", 7.0], ["-3 ", Decimal(-3), None]]
+UNMIXED = [[1, 2.0, "a"], ["1", "2", None], [0.5, "0.5"], [1, None, np.nan, "x"], [3, "03"], ["nan", np.nan]]
+
+
+@pytest.mark.parametrize("ids", MIXED)
+def test_a_number_that_is_an_id_in_two_types_is_warned_of(ids: list[Any]) -> None:
+    """pandas makes texts of a part of a column: a person with id 1 there would be two, with half the protection."""
+    with pytest.warns(OddTerms, match="as a number and as a text"):
+        assert Persons.given(ids) is not None
+    with pytest.warns(OddTerms, match="as a number and as a text"):
+        Records(_table(ids), SCHEMA, unit="patient")
+    with pytest.warns(OddTerms, match="as a number and as a text") as heard:
+        Records(pd.DataFrame(_table(ids)).astype({"patient": object}), SCHEMA, unit="patient")
+    assert not any(repr(each) in str(heard[0].message) for each in ids)
+
+
+@pytest.mark.parametrize("ids", UNMIXED)
+def test_ids_of_which_each_has_one_type_are_not_warned_of(ids: list[Any]) -> None:
+    """Numbers beside texts that spell others are different persons, or one that reads the same in both."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OddTerms)
+        assert Persons.given(ids) is not None
+        assert Records(_table(ids), SCHEMA, unit="patient").persons() is not None
 
 
 def test_numbers_as_ids_read_alike_in_arrays_and_one_by_one() -> None:

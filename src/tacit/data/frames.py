@@ -15,8 +15,9 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import issparse
 
-from tacit.data.columns import Column, State
+from tacit.data.columns import Column, Key, State
 from tacit.data.labels import one_by_one
+from tacit.data.persons import warn_of_spellings
 from tacit.data.stored import Stored, StoredKind, nearest_name
 from tacit.data.values import MISSING_MOMENT, UNREADABLE, AnyArray, IntArray, objects
 from tacit.errors import InvalidParameter
@@ -38,7 +39,10 @@ class Unread:
         """Return every cell cleaned by a declaration, and how it fared."""
         found = self.repeated()
         if found is None:
-            return column.clean(self.cells())
+            cells = self.cells()
+            if isinstance(column, Key):
+                warn_of_spellings(cells)
+            return column.clean(cells)
         different, places = found
         values, states = column.clean(different)
         return values.take(places), states.take(places)

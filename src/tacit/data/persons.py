@@ -1,5 +1,7 @@
 """Which rows belong to which person, and how much a row counts so that a person never counts more than one record."""
 
+import re
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data.cells import column_of
-from tacit.data.values import MISSING_KEY, keys
-from tacit.errors import InvalidParameter
+from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, keys, text
+from tacit.errors import InvalidParameter, OddTerms
 from tacit.numerics.arrays import Floats
 from tacit.numerics.spread import SpreadColumn
+
+_WHOLE = re.compile(r"-?[0-9]+")
 
 
 @final
@@ -39,7 +43,9 @@ class Persons:
         listed = hasattr(groups, "__len__") or hasattr(groups, "__array__")
         if getattr(groups, "ndim", 1) != 1 or isinstance(groups, str | bytes) or not listed:
             raise InvalidParameter("groups must be one column: the id of a person for each row.")
-        return cls.of(keys(column_of(groups)))
+        ids = column_of(groups)
+        warn_of_spellings(ids)
+        return cls.of(keys(ids))
 
     @classmethod
     def of(cls, ids: npt.NDArray[np.int64]) -> Self:
@@ -93,6 +99,25 @@ class SpreadPersons:
 
     weights: SpreadColumn
     n: int
+
+
+def warn_of_spellings(ids: AnyArray) -> None:
+    """Warn if a whole number is an id both as a number and as a text: two persons, or one human in two types.
+
+    Some readers of files make texts of a part of a column. Ids are public, and which two they are is not said.
+    """
+    cells = ids.tolist() if ids.dtype.kind == "O" else []
+    spelled = {cell.strip(BLANKS) for cell in cells if type(cell) is str}
+    if not spelled:
+        return
+    typed = {text(cell) for cell in cells if cell is not None and type(cell) is not str}
+    if any(_WHOLE.fullmatch(each) for each in spelled & typed):
+        warnings.warn(
+            "odd terms: some id is there both as a number and as a text, as 2 and '2' would be. Those are two persons: "
+            "one human under both is protected half as much. Read the column of ids as one type.",
+            OddTerms,
+            stacklevel=2,
+        )
 
 
 def share_of(rows: int) -> float:
