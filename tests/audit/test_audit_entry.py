@@ -1,17 +1,21 @@
 """The generic entry: any callable, a clear answer to bad input, never a false verdict."""
 
+import json
 import math
 import re
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
 
 from tacit.audit import Batch, Canary, Verdict, audit, picture
 from tacit.audit.picture import least_misses
 from tacit.budget import Budget
+from tacit.cli.app import app
 from tacit.errors import InvalidParameter
 from tacit.queries import SQPerceptron
 from tacit.statistics import count
@@ -145,6 +149,21 @@ def test_the_example_in_the_documentation_is_refuted(tmp_path, monkeypatch):
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], names)
     assert names["report"].verdict is Verdict.REFUTED
     assert (tmp_path / "count.png").exists()
+
+
+@pytest.mark.stats
+def test_the_commands_of_the_page_end_as_it_says(tmp_path, monkeypatch):
+    """docs/audit.md, verbatim: holds, is refuted, and a verdict as JSON (each wrong with a chance below 1e-3)."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).resolve().parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^tacit (audit .*)$", page, re.MULTILINE)
+    ended = [CliRunner().invoke(app, shlex.split(command.partition(" > ")[0])) for command in commands]
+    assert [each.exit_code for each in ended] == [0, 1, 0]
+    assert float(ended[1].output.split("epsilon is above ")[-1].split(" at 99.9 %")[0]) > 2.7
+    assert json.loads(ended[2].stdout)["verdict"] == "holds"
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "audit-PrivateLogisticRegression.png", "audit-exhibit-nips2008.png",
+    }  # fmt: skip
 
 
 @pytest.mark.stats

@@ -16,6 +16,7 @@ from cli.conftest import SCHEMA, SECRET, write_table
 from tacit import Budget, Ledger
 from tacit.cli import evaluate as evaluating
 from tacit.cli import train as training
+from tacit.cli.commands import SUMMARIES
 from tacit.cli.console import console
 from tacit.errors import FileNotWritten, LedgerCorrupt
 
@@ -306,23 +307,31 @@ def test_interrupts_at_random_moments_leave_nothing_half_written(clinic):
     command = ["train", "patients.csv", "--schema", "s.toml", "--epsilon", "0.01", "--ledger", clinic.address]
     Ledger.create(f"sqlite:///{clinic.folder}/many.db", name="many", budget=Budget(10))
     command[-1] = f"sqlite:///{clinic.folder}/many.db"
-    made = 0
-    for number in range(4 * int(os.environ.get("TACIT_STATS_FACTOR", "1"))):
+    made, whole = 0, 2.5
+    for number in range(6 * int(os.environ.get("TACIT_STATS_FACTOR", "1"))):
         output = clinic.folder / f"m{number}.tacit"
+        before, begun = len(Ledger.open(command[-1]).entries()), time.monotonic()
         process = subprocess.Popen(
             [sys.executable, "-c", program, *command, "--output", str(output)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
-        time.sleep(random.uniform(0.3, 2.5))
-        process.send_signal(signal.SIGINT)
+        if number:
+            time.sleep(random.uniform(0.1, whole))
+            process.send_signal(signal.SIGINT)
         words = process.communicate(timeout=120)[1].decode()
+        # The first goes on to its end: how long that takes here says which moments there are.
+        whole = whole if number else time.monotonic() - begun
         assert SECRET not in words
         entries = len(Ledger.open(command[-1]).entries())
+        if "Nothing was charged" in words:
+            assert entries == before
+        if "was charged: noise" in words:
+            assert entries == before + 1
         if output.exists():
             made += 1
             assert tacit.load(output).release_.entry.number == entries
-        assert made <= entries
+        assert 1 <= made <= entries
         assert not [path.name for path in clinic.folder.iterdir() if path.name.endswith(".partial")]
 
 
@@ -345,10 +354,51 @@ def test_the_version_and_the_help(clinic):
     assert clinic.run("--version").out == f"tacit {tacit.__version__}\n"
     shown = clinic.run("--help").out
     words = " ".join(shown.split())
-    names = ["train", "predict", "inspect", "query", "explain", "schema", "ledger", "audit", "demo"]
-    assert all(f"\n  {name} " in shown for name in names)
+    assert all(f"\n  {name} " in shown and summary in words for name, summary in SUMMARIES.items())
     assert "--install-completion" in shown
     assert all(code in words for code in ("0 done", "1 refuted", "2 wrong", "3 refused", "4 cannot", "5 unexpected"))
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["no-such-command"], ["ledgr", "show"]], ids=" ".join)
+def test_a_look_at_the_commands_loads_none_of_them(words):
+    """Help, version and typing errors need neither numpy nor any room of the library: they come at once."""
+    code = f"""if True:
+        import sys
+        from tacit.cli import main
+        sys.argv = ["tacit", *{words!r}]
+        try:
+            main()
+        finally:
+            rooms = {{name.split(".")[1] for name in sys.modules if name.startswith("tacit.")}}
+            assert rooms <= {{"cli", "version", "errors"}}, rooms
+            assert not {{"numpy", "sklearn", "sqlalchemy", "matplotlib"}} & sys.modules.keys()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, "Assertion" in done.stderr) == (0 if words[0].startswith("--") else 2, False)
+
+
+def test_completion_lists_commands_and_their_options(clinic, monkeypatch):
+    """Names come from the list, options from the command that was named."""
+    told = []
+    for words in ("tacit ", "tacit le", "tacit ledger ", "tacit train --sch"):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+        monkeypatch.setenv("_TACIT_COMPLETE", "complete_bash")
+        program = "from tacit.cli import main; import sys; sys.argv = ['tacit']; main()"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        told.append(done.stdout.split())
+    assert told[0] == list(SUMMARIES)
+    assert told[1:] == [["ledger"], ["create", "show", "list", "verify", "witness", "partition"], ["--schema"]]
+
+
+def test_what_is_not_installed_is_wrong_usage_and_said_in_one_line():
+    """A package that a command needs is named with the extra that brings it, not in a traceback: exit code 2."""
+    code = "import sys; sys.modules['sqlalchemy'] = None; sys.argv = ['tacit', 'ledger', 'list', 'sqlite:///l.db']"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; from tacit.cli import main; main()"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "the command line needs sqlalchemy: pip install 'tacit[cli]'\n"
 
 
 def test_persons_are_protected_where_a_unit_is_named(clinic):

@@ -152,6 +152,23 @@ def test_a_dry_run_is_refused_where_the_command_would_be(stays, command):
     assert "commands --unit COLUMN" in dry.err
 
 
+def test_a_model_predicts_wherever_it_and_the_table_are(stays, monkeypatch):
+    """The model file is moved away from table, schema and ledger; the table of new people has neither target nor id."""
+    assert stays.run(*asked("train"), "--ledger", stays.address, "--output", "m.tacit").code == 0
+    expected = stays.run("predict", "m.tacit", TABLE).out
+    elsewhere = stays.folder / "else where"
+    elsewhere.mkdir()
+    (stays.folder / "m.tacit").rename(elsewhere / "moved.tacit")
+    with (stays.folder / TABLE).open(encoding="utf-8", newline="") as file:
+        rows = [row[1:3] for row in csv.reader(file)]
+    with (elsewhere / "new.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    for path in (stays.folder / TABLE, stays.folder / "s.toml", stays.folder / "l.db"):
+        path.unlink()
+    monkeypatch.chdir(elsewhere)
+    assert stays.run("predict", "moved.tacit", "new.csv").out == expected
+
+
 def test_an_account_shows_no_column_that_is_empty(stays):
     """Parts and payers have a column where there are some."""
     stays.run(*asked("query", "column('LOS [days]') > 5"), "--ledger", stays.address)

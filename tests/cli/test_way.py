@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from typer.main import get_command
 
 import tacit
 from cli.conftest import SCHEMA, write_table
 from tacit import Budget, Ledger, Records, Schema
-from tacit.cli.app import app
+from tacit.cli.commands import SUMMARIES, loaded
 
 
 def test_the_way_in_one_breath(clinic):
@@ -182,7 +181,7 @@ def test_nothing_but_questions_is_a_question(clinic, question):
     assert clinic.ledger.head == head
 
 
-def _commands(command, path=()):
+def _commands(command, path):
     if hasattr(command, "commands"):
         for name, inner in command.commands.items():
             yield from _commands(inner, (*path, name))
@@ -190,7 +189,7 @@ def _commands(command, path=()):
         yield path
 
 
-COMMANDS = list(_commands(get_command(app)))
+COMMANDS = [path for name in SUMMARIES for path in _commands(loaded(name), (name,))]
 
 
 @pytest.mark.parametrize("path", [(), ("schema",), ("ledger",), *COMMANDS], ids=" ".join)

@@ -1,6 +1,5 @@
 """Whatever a file holds, reading it ends soon, in bounded memory, with a model or with one clear error."""
 
-import contextlib
 import copy
 import hashlib
 import json
@@ -335,10 +334,16 @@ def test_mutated_files_are_models_or_refused(files, tmp_path):
         assert time.perf_counter() - before < _SECONDS
         if model is not None:
             loaded += 1
-            with contextlib.suppress(TacitError, ValueError):
+            try:
                 way = model.predict if hasattr(model, "predict") else model.transform
                 assert len(way(rows[name])) in (50, 300)
                 if hasattr(model, "rules"):
                     assert model.rules()
+            except (TacitError, ValueError):
+                pass
+            except TypeError as error:
+                # A model that lost its schema refuses a table of words, with the kind that scikit-learn wants.
+                if "X must be a table of finite numbers" not in str(error):
+                    raise
     tracemalloc.stop()
     assert loaded > _MUTATIONS / 50

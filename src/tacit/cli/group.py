@@ -9,10 +9,22 @@ import typer
 from typer.core import TyperGroup
 
 from tacit.cli.answering import FAILED, WRONG, UsageProblem, refuse
+from tacit.cli.commands import listed, loaded
 
 
 class TacitGroup(TyperGroup):
-    """A group whose errors of usage are told like other errors: one line, or JSON where JSON was asked for."""
+    """A group whose commands are loaded when they are used, and whose errors of usage are told like other errors.
+
+    That is one line, or JSON where JSON was asked for.
+    """
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": listed()})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that was named, and load it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else loaded(name), rest
 
     def main(self, args: Sequence[str] | None = None, **others: Any) -> Any:  # type: ignore[override]
         """Run a command and leave with its exit code."""

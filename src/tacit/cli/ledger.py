@@ -22,7 +22,11 @@ from tacit.files import write_whole
 from tacit.reports.card import card_of_ledger
 from tacit.reports.facts import account, charge, exact_amount
 
-app = typer.Typer(help="Budget accounts: create one, look at what was spent, verify its history.", no_args_is_help=True)
+app = typer.Typer(
+    help="Budget accounts: create one, look at what was spent, verify its history.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Address = Annotated[str, typer.Argument(help='"sqlite:///file.db" or "postgresql://user@host/database".')]
 Name = Annotated[str | None, typer.Option(help="The account; may be left out if there is only one.")]

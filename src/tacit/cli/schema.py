@@ -18,7 +18,9 @@ from tacit.data.sources.opening import stored_columns
 from tacit.errors import InvalidParameter
 from tacit.reports.facts import column_in_words
 
-app = typer.Typer(help="Schemas: what may be known about a table without its records.", no_args_is_help=True)
+app = typer.Typer(
+    help="Schemas: what may be known about a table without its records.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command(epilog=example("tacit schema draft patients.csv"))
