@@ -1,11 +1,12 @@
 """Pure noise for rows of few numbers other than 0: independent in every coordinate, made for the sum of their sizes."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -137,6 +138,37 @@ def test_a_false_statement_costs_accuracy_and_not_privacy() -> None:
     with_constant = Rows.clipped(full, 1.0, 0.25, filled=4)
     assert with_constant.filled == 5
     assert with_constant.every(2).filled == 5
+
+
+@pytest.mark.parametrize("filled", [1, 2, 3, 7])
+@pytest.mark.parametrize("norm", [1e-90, 0.3, 1.0, 1e90])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.asfortranarray])
+def test_rows_are_within_both_norms_exactly(form: Any, norm: float, filled: int) -> None:
+    """In exact fractions, the intercept among the numbers, for rows at, just inside and far beyond either bound."""
+    generator = np.random.default_rng(filled)
+    ways = generator.normal(size=(60, 9)) * (generator.random((60, 9)) < 0.6) + np.eye(9)[generator.integers(0, 9, 60)]
+    lengths = np.maximum(np.linalg.norm(ways, axis=1), np.abs(ways).sum(axis=1) / math.sqrt(filled))
+    sizes = np.resize([1.0, 1 - 2.0**-53, 1 + 2.0**-52, 3.0, 1e30, 0.5], 60)
+    data = norm * sizes[:, None] * ways / lengths[:, None]
+    rows = Rows.clipped(form(data), norm, norm / 4, filled)
+    assert rows.filled == filled + 1
+    for row, factor in zip(data, rows.scale, strict=True):
+        exact = [Fraction(number) * Fraction(factor) for number in row.tolist()] + [Fraction(norm) / 4]
+        assert sum(number**2 for number in exact) <= Fraction(rows.norm) ** 2
+        assert sum(map(abs, exact)) ** 2 <= rows.filled * Fraction(rows.norm) ** 2
+        assert sum(map(abs, exact[:-1])) ** 2 <= filled * Fraction(norm) ** 2
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.asfortranarray])
+@pytest.mark.parametrize("width", [9, 129, 9000])
+def test_a_row_is_clipped_alike_whatever_stands_beside_it(form: Any, width: int) -> None:
+    """A single row stored by columns was added up in another order than several: persons have any number of rows."""
+    data = form(np.random.default_rng(width).normal(size=(12, width)))
+    together = Rows.clipped(data, 1.0, filled=1).scale
+    for few in (1, 2, 5):
+        for start in range(0, 12 - few):
+            some = Rows.clipped(data[start : start + few], 1.0, filled=1).scale
+            assert some.tolist() == together[start : start + few].tolist()
 
 
 @pytest.mark.parametrize("filled", [math.nan, math.inf, 0, -1, 2.5, True, "3", 10**400])

@@ -76,9 +76,9 @@ class Matrix(StoredRows):
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
 
+    @abstractmethod
     def sums(self) -> Floats:
         """Return the sum of the sizes of the numbers in every row."""
-        return np.asarray(abs(self.array).sum(axis=1)).ravel()
 
     def times(self, coefficients: Floats) -> Floats:
         """Return X W^T for coefficients W of shape (models, columns)."""
@@ -117,6 +117,11 @@ class DenseMatrix(Matrix):
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
         return square_lengths(self.array)
+
+    def sums(self) -> Floats:
+        """Return the sum of the sizes of the numbers in every row."""
+        # By rows, however they are stored: a single row by columns is added up in the order of one by rows.
+        return np.asarray(np.abs(self.array, order="C").sum(axis=1))
 
     def gram(self, weights: Floats) -> Floats:
         """Return X^T diag(weights) X as a symmetric rank-k update."""
@@ -168,6 +173,10 @@ class SparseMatrix(Matrix):
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
         return np.asarray(self.array.power(2).sum(axis=1), dtype=np.float64).ravel()
+
+    def sums(self) -> Floats:
+        """Return the sum of the sizes of the numbers in every row."""
+        return np.asarray(abs(self.array).sum(axis=1)).ravel()
 
     def gram(self, weights: Floats) -> Floats:
         """Return X^T diag(weights) X, whose rows and columns are features, not records."""
