@@ -17,7 +17,14 @@ from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic
 from tacit.erm.perturbations import perturbation
-from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
+from tacit.erm.perturbations.perturbation import (
+    ObjectivePerturbation,
+    OutputPerturbation,
+    Perturbation,
+    _rotation_error,
+    from_free,
+    to_free,
+)
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
@@ -347,3 +354,23 @@ def test_extreme_settings_are_solved_or_refused_before_the_charge(
         assert norm != 1.0
         return
     assert np.all(np.isfinite(mechanism.randomise(objective, SystemEntropy())))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10, 300, 2000])
+def test_rotations_err_by_no_more_than_is_paid_for(classes: int) -> None:
+    """Into the free coordinates and back, beside the same rotation with twice the digits."""
+    setting, j = Setting(10, 3, 1.0, Softmax(classes)), np.arange(1, classes, dtype=np.longdouble)
+    exact = np.where(np.arange(classes)[:, None] < j, 1 / np.sqrt(j * (j + 1)), 0)
+    exact[np.arange(1, classes), np.arange(classes - 1)] = -j / np.sqrt(j * (j + 1))
+    assert float(np.linalg.norm(np.abs(exact.astype(np.float64)), 2)) <= 3
+    generator = np.random.default_rng(classes)
+    for size in (1e-9, 1.0, 1e9):
+        inside, whole = (size * generator.normal(size=(rows, 3)) for rows in (classes - 1, classes))
+        there = from_free(inside.ravel(), setting) - exact @ inside
+        back = to_free(whole, setting) - (exact.T @ whole).ravel()
+        for found, start in ((there, inside), (back, whole)):
+            assert (
+                0
+                < float(np.linalg.norm(found.astype(np.float64)))
+                <= _rotation_error(setting, float(np.linalg.norm(start)))
+            )
