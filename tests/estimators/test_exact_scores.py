@@ -28,7 +28,8 @@ from tacit import (
     Schema,
     public_data,
 )
-from tacit.data import Flag
+from tacit.data import Flag, Number
+from tacit.errors import InvalidParameter
 from tacit.kernels import Linear
 from tacit.queries import SQDecisionTree, SQNaiveBayes, SQPerceptron
 
@@ -103,6 +104,15 @@ def test_an_interactive_score_warns() -> None:
     assert len(_heard(lambda: model.score(X[:3], Y[:3]))) == 1
     assert len(_heard(lambda: get_scorer("accuracy")(model, X[:3], Y[:3]))) == 1
     assert _heard(lambda: model.predict(X[:3])) == []
+
+
+def test_a_score_without_targets_says_what_scores_records() -> None:
+    """Records hold their targets, and have no exact score: it is said which function scores them privately."""
+    schema = Schema({"a": Number(0, 1), "y": Flag()}, target="y")
+    records = Records({"a": np.linspace(0, 1, 50), "y": np.arange(50) % 2}, schema)
+    model = PrivateLogisticRegression(1.0).fit(records)
+    with pytest.raises(InvalidParameter, match=r"tacit\.evaluation\.report\(model, records"):
+        model.score(records)
 
 
 def test_records_warn_as_arrays_do() -> None:

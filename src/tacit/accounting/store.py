@@ -194,7 +194,7 @@ class Store:
 
     def _check_file(self) -> None:
         if self._is_file and not os.path.isfile(self._path):
-            raise LedgerMissing(f"there is no ledger at {self}. Create one with Ledger.create(...).")
+            raise LedgerMissing(f"there is no ledger at {self}. Use Ledger.create(...), or tacit ledger create.")
 
     @property
     def _path(self) -> str:

@@ -61,7 +61,7 @@ def check_partition(name: object, parts: object, fixed_by: object, unit: Unit) -
     if fixed_by == "index" and unit == "person":
         raise InvalidParameter(
             "fixed_by must be 'key' on an account that promises for persons: parts by index cut persons in two. "
-            'Records(..., unit=...).split(by="key") keeps them whole.'
+            'Records(..., unit=...).split(by="key"), or commands --unit COLUMN, keep them whole.'
         )
     if not isinstance(parts, list | tuple) or not parts:
         raise InvalidParameter(f"parts must be a list of names, got {type(parts).__name__} that is not one.")

@@ -82,7 +82,8 @@ def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) 
                 f"the schema declares a column {name!r} that the table does not have"
                 + (f"; did you mean {meant}? " if near else ". ")
                 + ("It has one column: are they separated by something else than commas? " if len(stored) == 1 else "")
-                + "Declare the columns by the names that the table gives them, or leave this one out."
+                + "Declare the columns by the names that the table gives them, or leave this one out; to predict, a "
+                "model needs every column that it learned from."
             )
         wanted, advice = next(accepted for kind, accepted in _ACCEPTED.items() if isinstance(column, kind))
         if stored[name].kind not in wanted:

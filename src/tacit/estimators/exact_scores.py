@@ -15,7 +15,7 @@ from typing import Any
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 
-from tacit.errors import PrivacyWarning
+from tacit.errors import InvalidParameter, PrivacyWarning
 
 _DEEPEST = 40
 """How many callers are looked at: a scorer stands a few steps above, behind pipelines and searches."""
@@ -70,6 +70,11 @@ def warn_if_judged(estimator: object) -> None:
 
 def exact_score(estimator: Any, measure: Callable[..., Any], X: Any, y: Any, sample_weight: Any) -> float:
     """Warn once, then return the exact score of the predictions."""
+    if y is None:
+        raise InvalidParameter(
+            "score compares predictions with targets y, and none were given. It is exact, not private: of Records use "
+            "tacit.evaluation.report(model, records, epsilon=..., ledger=...)."
+        )
     warn_of_exactness(estimator, f"{type(estimator).__name__}.score", stacklevel=4)
     with public_data():
         predicted = estimator.predict(X)
@@ -79,7 +84,7 @@ def exact_score(estimator: Any, measure: Callable[..., Any], X: Any, y: Any, sam
 class ExactAccuracy(ClassifierMixin):  # type: ignore[misc]
     """scikit-learn's `score` of a classifier, which says that it is exact."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the exact accuracy: NOT private, not charged. Use `tacit.evaluation.report` for one that is."""
         return exact_score(self, accuracy_score, X, y, sample_weight)
 
@@ -87,6 +92,6 @@ class ExactAccuracy(ClassifierMixin):  # type: ignore[misc]
 class ExactR2(RegressorMixin):  # type: ignore[misc]
     """scikit-learn's `score` of a regression, which says that it is exact."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the exact R^2: NOT private, not charged. Use `tacit.evaluation.report` for one that is."""
         return exact_score(self, r2_score, X, y, sample_weight)
