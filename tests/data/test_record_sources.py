@@ -3,6 +3,8 @@
 import gzip
 import os
 import sqlite3
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -407,3 +409,36 @@ def test_keys_are_read_but_never_asked_about() -> None:
     with pytest.raises(InvalidParameter) as caught:
         StatisticalOracle(records).ask(StatisticalQuery(lambda t: t.id == MARK), epsilon=0.1)
     assert "no declared column 'id'" in str(caught.value)
+
+
+_OPENING = """
+import glob, resource, sys
+import duckdb, pyarrow.parquet
+import tacit.data.sources.files
+from tacit.data import Number, Records, Schema
+
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+
+
+def size():
+    lines = dict(line.split(":") for line in open("/proc/self/status") if ":" in line)
+    return int(lines["VmSize"].split()[0]) / 1024
+
+
+threads, before = len(glob.glob("/proc/self/task/*")), size()
+assert Records(sys.argv[1], Schema({"x": Number(0, 1)})).n == 4
+print(len(glob.glob("/proc/self/task/*")) - threads, size() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux shows them")
+def test_files_are_opened_without_threads_where_a_process_may_map_so_much(tmp_path: Path) -> None:
+    """Each thread of an engine maps some 70 MiB for its own, which a process that may map 2 GiB does not have."""
+    for name in ("a.parquet", "b.parquet"):
+        pq.write_table(pa.table({"x": [0.0, 1.0]}), tmp_path / name)
+    told = subprocess.run(
+        [sys.executable, "-c", _OPENING, str(tmp_path)], capture_output=True, text=True, timeout=120, check=True
+    )
+    threads, mapped = map(float, told.stdout.split())
+    assert threads == 0
+    assert mapped < 300

@@ -24,6 +24,8 @@ from tacit.numerics.process import address_limit
 _PARQUET = (".parquet", ".pq")
 _LINES = {".csv": ",", ".tsv": "\t"}
 _LONGEST_LINE = 16 * 2**20
+_WITH_MORE_THREADS = 2
+"""From this version on DuckDB has threads that only wait for files: eight of them."""
 
 
 @final
@@ -113,8 +115,13 @@ def _duckdb() -> Any:
     except ModuleNotFoundError as error:
         raise InvalidParameter(f"files are read with {error.name}: pip install 'tacit[cli]'.") from error
     limit = address_limit()
-    # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map.
-    modest: dict[str, Any] = {} if limit is None else {"threads": 1, "memory_limit": f"{limit // 10 // 2**20 + 1}MB"}
+    modest: dict[str, Any] = {}
+    if limit is not None:
+        # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map, and each of its
+        # threads maps 72 MiB before it does anything.
+        modest = {"threads": 1, "memory_limit": f"{limit // 10 // 2**20 + 1}MB"}
+        if int(duckdb.__version__.split(".")[0]) >= _WITH_MORE_THREADS:
+            modest["async_threads"] = 0
     connection = duckdb.connect(config=modest)
     connection.execute("SET enable_progress_bar = false")
     return connection
@@ -194,7 +201,9 @@ def _check_alike(files: Sequence[Path]) -> None:
     schemas = []
     for file in files:
         try:
-            schemas.append(pq.read_schema(str(file)).remove_metadata())
+            # By a name Arrow opens files through threads of its own, which map a gigabyte.
+            with file.open("rb") as opened:
+                schemas.append(pq.ParquetFile(opened).schema_arrow.remove_metadata())
         except Exception:
             schemas.append(None)
         if schemas[-1] is None:
