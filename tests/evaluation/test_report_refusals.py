@@ -73,6 +73,7 @@ def ledger(tmp_path: Path) -> Ledger:
         (Fixed(HALVES[:5]), LABELS, {}, "probabilities"),
         (LinearRegression().fit(X, LABELS), LABELS, {}, "target_range is missing"),
         (LinearRegression().fit(X, LABELS), LABELS, {"target_range": (1, 0)}, "low below high"),
+        (LinearRegression().fit(X, LABELS), LABELS, {"target_range": (1e300, 2e300)}, "within 1e100"),
         (LinearRegression().fit(X, LABELS), LABELS, {"target_range": (0, 1), "threshold": 0.5}, "threshold"),
         (LinearRegression().fit(X, LABELS), np.array(["a"] * SIZE), {"target_range": (0, 1)}, "texts"),
         (object(), LABELS, {"target_range": (0, 1)}, "predicts nothing"),

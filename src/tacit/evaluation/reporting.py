@@ -46,6 +46,9 @@ Bins = Literal["auto"] | int | Sequence[float]
 _LEAST = 1e-100
 """Edges nearer to 0 than this are 0: bins that are narrower have no width in doubles."""
 
+_WIDEST = 1e100
+"""How far from 0 a range of targets may reach, as that of a declared number."""
+
 _FEWEST, _MOST = 8, 64
 _GROWTH = 0.38
 """Bins grow with the cube root of records times epsilon: made-up scores have then as much of binning as of noise."""
@@ -153,6 +156,8 @@ def _of_numbers(
     low, high = known_range(
         target_range if target_range is not None else held.bounds or getattr(model, "target_range", None)
     )
+    if max(-low, high) > _WIDEST:
+        raise InvalidParameter("target_range must lie within 1e100 of 0: squared errors of a wider one are no numbers.")
     edges = tuple(each / ((high - low) / 2) for each in _edges(bins, False))
     if not edges and not _can_choose(budget, 2, held.count):
         edges = tuple(outward(0.0, _NEAR, _bins(bins, budget, held.count)).tolist())
