@@ -215,6 +215,37 @@ def test_the_mechanisms_themselves_refuse_slopes_without_a_bound() -> None:
     assert OutputPerturbation(Budget(1.0), Setting(100, 3, 1.0, Squared(1.0, needed)), 0.1).alpha == 0.1
 
 
+@pytest.mark.parametrize(
+    "slopes",
+    [
+        -np.tanh(table_points()),
+        np.where(table_points() == 0, -1.0, np.tanh(table_points())),
+        np.where(table_points() == 0, np.nan, np.tanh(table_points())),
+        np.where(table_points() > 5, np.inf, 0.0),
+        np.where(table_points() < 5, -np.inf, 0.0),
+        np.zeros_like(table_points()),
+        np.linspace(-1, 1, 7),
+    ],
+    ids=["concave", "one falls", "nan", "inf", "minus inf", "zeros", "few"],
+)
+def test_a_table_that_is_that_of_no_convex_loss_is_refused(slopes: Array) -> None:
+    """Its largest rise was taken for its curvature: 1e-300 for a concave table, which asks for hardly any ridge."""
+    with pytest.raises(InvalidParameter):
+        Tabulated(slopes, 1.0, "mine")
+
+
+def test_a_table_is_a_copy_that_nobody_writes_to() -> None:
+    """The constants were read off the array of whoever made it, who could change it afterwards."""
+    mine = np.tanh(table_points())
+    table = Tabulated(mine, 1.0, "mine", kind="residual")
+    mine *= 100
+    assert float(np.max(np.abs(table.derivative(table_points())))) <= table.lipschitz == 1.0
+    assert not table.slopes_there.flags.writeable
+    for changed in ({"target_bound": math.nan}, {"anchor": math.inf}, {"kind": "both"}):
+        with pytest.raises(InvalidParameter):
+            Tabulated(**{"slopes_there": np.tanh(mine), "target_bound": 1.0, "called": "mine", **changed})
+
+
 def test_a_subclass_of_a_loss_is_not_that_loss(ledger: Ledger) -> None:
     """A steeper logistic loss is refused; a gentler one is tabulated, and gets no diameter or ridge of the other."""
 

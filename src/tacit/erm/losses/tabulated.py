@@ -13,7 +13,7 @@ from typing import Literal, Self, final
 
 import numpy as np
 
-from tacit.checks import finite_number
+from tacit.checks import finite_number, positive_number
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
@@ -47,6 +47,24 @@ class Tabulated(PointwiseLoss):
     anchor: float = 0.0
     kind: Literal["margin", "residual"] = "margin"  # type: ignore[misc]
 
+    def __post_init__(self) -> None:
+        slopes = np.array(self.slopes_there, dtype=np.float64)
+        # A table that falls somewhere is that of a loss that is not convex, and its largest rise bounds nothing.
+        rising = slopes.shape == table_points().shape and np.all(slopes[1:] >= slopes[:-1])
+        if not (rising and np.all(np.isfinite(slopes))):
+            raise InvalidParameter(
+                "slopes_there must hold a finite number for each of table_points(), none below the one before. Use "
+                "Tabulated.of(loss)."
+            )
+        if not 1 / _LARGEST < np.max(np.abs(slopes)) < _LARGEST:
+            raise InvalidParameter(f"the derivative of {self.called} must not be 0 everywhere, nor huge.")
+        if self.kind not in ("margin", "residual"):
+            raise InvalidParameter(f"kind must be 'margin' or 'residual', got {self.kind!r}.")
+        slopes.flags.writeable = False
+        object.__setattr__(self, "slopes_there", slopes)
+        object.__setattr__(self, "target_bound", positive_number("target_bound", self.target_bound))
+        object.__setattr__(self, "anchor", finite_number("anchor", self.anchor))
+
     @classmethod
     def of(cls, loss: PointwiseLoss) -> Self:
         """Ask a loss for its derivative at the points, once; refuse what is no bounded, rising derivative there."""
@@ -56,10 +74,7 @@ class Tabulated(PointwiseLoss):
         if given.shape != points.shape or given.dtype.kind not in "fiu" or not np.all(np.isfinite(given)):
             raise InvalidParameter(f"the derivative of {type(loss).__name__} must be one finite number for each t.")
         slopes = np.maximum.accumulate(np.clip(given.astype(np.float64), -bound, bound))
-        if not 0 < bound < _LARGEST or not np.max(np.abs(slopes)) > 1 / _LARGEST:
-            raise InvalidParameter(f"the derivative of {type(loss).__name__} must not be 0 everywhere, nor huge.")
-        anchor, largest = finite_number("anchor", loss.anchor), finite_number("largest_target", loss.largest_target)
-        return cls(slopes, largest, type(loss).__name__, anchor, loss.kind)
+        return cls(slopes, loss.largest_target, type(loss).__name__, loss.anchor, loss.kind)
 
     @property
     def name(self) -> str:
