@@ -111,3 +111,16 @@ def test_an_average_effect_is_the_mean_score_of_made_up_records(clinic):
         means.append(model.decision_function(model.encoder_.transform(table)).mean())
     assert np.allclose(effect.effect, np.array(means) - np.mean(means))
     assert effect.noise is None
+
+
+def test_the_effects_of_a_kernel_regression_are_in_the_units_of_its_target(clinic):
+    """They are means of predictions, up to a constant: years, not shares of the declared range."""
+    (clinic.folder / "s.toml").write_text(NUMBER, "utf-8")
+    assert clinic.train("--method", "kernel", "--seed", "1").code == 0
+    model = tacit.load("m.tacit")
+    cells = made_up_cells(model.encoder_.schema, 100, 0)
+    means = []
+    for level in ("A", "B"):
+        table = {name: cells[name] for name in model.encoder_.schema.inputs} | {"ward": np.array([level] * 100)}
+        means.append(model.predict(model.encoder_.transform(table)).mean())
+    assert np.allclose(model.curves_["ward"].effect, np.array(means) - np.mean(means))

@@ -4,6 +4,7 @@ import html
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -15,7 +16,7 @@ from tacit.data import Category, Number
 from tacit.evaluation import report
 from tacit.reports import card_of_ledger, card_of_model
 from tacit.reports.card import card_of_scores
-from tacit.reports.drawing import budget_picture, effect_picture, guess_picture, shown, ticks
+from tacit.reports.drawing import budget_picture, effect_picture, guess_picture, shown, square_picture, ticks
 from tacit.reports.page import model_page
 from tacit.reports.scores import pictures_of, scored
 
@@ -146,6 +147,34 @@ def test_pictures_stay_within_their_frame():
     assert len(list(ticks(0, 1e-12))) in range(3, 9)
     assert shown("a\x00b\u202e") == "a\\x00b\\u202e"
     assert len(shown("x" * 1000)) == 60
+
+
+@pytest.mark.parametrize("name", ["records", "records, regression", "records, curves"])
+def test_every_word_of_a_drawing_has_room(name):
+    """At a generous width for a letter no caption, level or number leaves its drawing, whatever columns are called."""
+    model, rows = fitted_model(name)
+    long = "a column of a long and telling name, in many words"
+    effects = [replace(effect, column=long) for effect in model.curves_.values()]
+    drawn = [effect_picture(effect, -3e6, 3e6) for effect in effects]
+    drawn += pictures_of(report(model, Records(rows, model.encoder_.schema), epsilon=1.0))
+    drawn += [square_picture(title, "false alarms", "hits", []) for title in ("ROC", "ROC of each class")]
+    for picture in drawn:
+        texts = re.findall(r'<text x="([\d.-]+)"[^>]*text-anchor="(\w+)"[^>]*>([^<]*)</text>', picture)
+        assert len(texts) == picture.count("<text")
+        for x, anchor, words in texts:
+            wide = 6.4 * len(html.unescape(words))
+            left = float(x) - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+            assert left >= 0, words
+            assert left + wide <= 300, words
+
+
+def test_scores_are_not_broken_on_a_phone():
+    """The cell of a value keeps it on one line: 0.5932 is one number."""
+    model, rows = fitted_model("records")
+    told = report(model, Records(rows, model.encoder_.schema), epsilon=1.0)
+    page = model_page(model, card_of_scores(model, told.release), scores=scored(told))
+    assert page.count('<td class="number">') == len(told.figures())
+    assert "td.number { white-space: nowrap;" in page
 
 
 def test_no_band_hides_a_line():

@@ -70,4 +70,10 @@ def query(
             "n": records.n,
         }
         kind = "" if answer.private else " (NOT private: a rehearsal)"
-        out.result(plain, f"{plain['value']:.6g} within {plain['tolerance']:.3g} at {confidence:.3g}{kind}")
+        value, near = _figure(float(answer.value), 6), _figure(float(answer.tolerance), 3)
+        out.result(plain, f"{value} within {near} at {confidence:.3g}{kind}")
+
+
+def _figure(value: float, digits: int) -> str:
+    """Write a number with some digits, a large one in whole units and not as a power of ten."""
+    return f"{value:,.0f}" if 10.0**digits <= abs(value) < 1e15 else f"{value:.{digits}g}"

@@ -59,4 +59,8 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row."""
-        return self._scores(X).ravel() * self.scale_ + self.middle_
+        return self._effect(X).ravel() + self.middle_
+
+    def _effect(self, X: Any) -> Floats:
+        """Return how far predictions lie from the middle of the targets' range, in the targets' own units."""
+        return self._scores(X) * self.scale_

@@ -18,6 +18,7 @@ _WIDE, _TALL = 300.0, 190.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 8.0, 10.0, 30.0
 _MOST_LEVELS = 10
 _MOST_LETTERS = 16
+_LONGEST_CAPTION = 46
 _COLOURS = 6
 _TICKS = 4
 _UNEVEN = 3
@@ -53,6 +54,10 @@ class _Frame:
     def text(self, words: str, x: float, y: float, anchor: str = "middle") -> None:
         write(self.root, words, x, y, anchor)
 
+    def caption(self, name: str, more: str = "") -> None:
+        """Write a name below, as much of it as there is room for beside what is said of it."""
+        self.text(shown(name, _LONGEST_CAPTION - len(more)) + more, _WIDE / 2, _TALL - 3)
+
     def dot(self, x: float, y: float, size: int, colour: int) -> None:
         spot = {"cx": _number(x), "cy": _number(y), "r": str(size), "class": f"dot c{colour}"}
         SubElement(self.root, "circle", spot)
@@ -62,7 +67,7 @@ class _Frame:
         if self.low < 0 < self.high:
             self.line([(self.left, self.y(0)), (_WIDE - _RIGHT, self.y(0))], "zero")
         for tick in ticks(self.low, self.high):
-            self.text(f"{tick:g}", self.left - 4, self.y(tick) + 3, "end")
+            self.text(_amount(tick), self.left - 4, self.y(tick) + 3, "end")
             self.line([(self.left - 2, self.y(tick)), (self.left, self.y(tick))], "zero")
 
     def done(self) -> Markup:
@@ -98,9 +103,9 @@ def _curve(name: str, values: Any, rows: Floats, bands: Floats, low: float, high
     for number, row in enumerate(rows):
         frame.line([(x, frame.y(y)) for x, y in zip(across, row, strict=True)], f"curve c{number % _COLOURS}")
     for place, spot, anchor in ((places[0], spots[0], "start"), (places[-1], spots[-1], "end")):
-        words = str(np.datetime64(int(place), "s"))[:10] if moments else f"{place:g}"
+        words = str(np.datetime64(int(place), "s"))[:10] if moments else _amount(float(place))
         frame.text(words, frame.x(spot), _TALL - 16, anchor)
-    frame.text(shown(name) + (" (logarithmic)" if uneven else ""), _WIDE / 2, _TALL - 3)
+    frame.caption(name, " (logarithmic)" if uneven else "")
     return frame.done()
 
 
@@ -121,11 +126,9 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
             frame.line(ends, f"whisker c{number % _COLOURS}")
             frame.dot(frame.x(at), height, 3, number % _COLOURS)
     for tick in ticks(low, high):
-        frame.text(f"{tick:g}", frame.x(tick), _TALL - 16)
+        frame.text(_amount(tick), frame.x(tick), _TALL - 16)
     more = len(values) - len(kept)
-    frame.text(
-        shown(name) + (f" (the strongest {len(kept)} of {len(values)} levels)" if more else ""), _WIDE / 2, _TALL - 3
-    )
+    frame.caption(name, f" (the strongest {len(kept)} of {len(values)} levels)" if more else "")
     return frame.done()
 
 
@@ -140,7 +143,7 @@ def _surface(effect: Effect) -> Markup:
             left, top = frame.x(one), frame.y(other + 1)
             box = _box(frame.root, left, top, frame.x(one + 1) - left, frame.y(other) - top, _sign(value))
             box.set("fill-opacity", f"{abs(value) / largest:.3f}")
-    frame.text(f"{shown(effect.column)}: strongest {largest:.2g}", _WIDE / 2, _TALL - 8)
+    frame.caption(effect.column, f": strongest {largest:.2g}")
     return frame.done()
 
 
@@ -166,7 +169,7 @@ def bars(names: Sequence[str], values: Floats, noises: Floats | None, most: int 
         SubElement(root, "polyline", {"points": _points(ends), "class": "whisker"})
     SubElement(root, "polyline", {"points": _points([(x(0), 4), (x(0), tall - 24)]), "class": "zero"})
     for tick in ticks(-reach, reach):
-        write(root, f"{tick:g}", x(tick), tall - 8, "middle")
+        write(root, _amount(tick), x(tick), tall - 8, "middle")
     return Markup(tostring(root, encoding="unicode"))
 
 
@@ -221,6 +224,11 @@ def budget_picture(before: float, now: float, left: float) -> Markup:
         _box(root, start, 2, width, 18, kind)
         start += width
     return Markup(tostring(root, encoding="unicode"))
+
+
+def _amount(value: float) -> str:
+    """Write a number of an axis in few letters."""
+    return f"{value / 1e6:g} M" if 1e6 <= abs(value) < 1e12 else f"{value:g}"
 
 
 def ticks(low: float, high: float) -> Iterator[float]:

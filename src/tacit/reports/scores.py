@@ -27,7 +27,7 @@ def pictures_of(report: Report) -> list[Markup]:
     if isinstance(report, ClassesReport):
         each = [(str(name), report.of(name)) for name in report.classes[:_MOST_CLASSES]]
         curves = [(two.roc.x, two.roc.y) for _, two in each]
-        return [square_picture("ROC of each class against the rest", "false alarms", "hits", curves, diagonal=True)]
+        return [square_picture("ROC of each class", "false alarms", "hits", curves, diagonal=True)]
     assert isinstance(report, TwoClassReport)
     roc, precision = report.roc, report.precision_recall
     drawn = [
