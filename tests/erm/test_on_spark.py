@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +92,21 @@ def test_a_cluster_that_fails_is_one_clear_error(frame: Any, tmp_path: Path, mon
     assert "secret" not in told
     assert "charged for it: epsilon=1" in told
     assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("change", ["CAST(x AS STRING) AS x", "1 AS other"])
+def test_a_table_of_other_columns_is_refused_before_it_is_read(
+    spark: Any, frame: Any, tmp_path: Path, change: str
+) -> None:
+    """Spark's own words came out, with the columns that are there by now, or texts were read as numbers."""
+    frame.createOrReplaceTempView("people_now")
+    records = Records(ibis.pyspark.connect(spark).table("people_now"), schema_for("answer"))
+    rest = [name for name in frame.columns if name != "x"]
+    frame.selectExpr(*rest, change).createOrReplaceTempView("people_now")
+    ledger = Ledger.create(tmp_path / "l.db", name="x", budget=Budget(1))
+    with pytest.raises(InvalidParameter, match="'x' is no longer stored as it was"):
+        PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
+    assert not ledger.entries()
 
 
 def test_weights_beside_rows_of_a_cluster_are_refused(frame: Any) -> None:

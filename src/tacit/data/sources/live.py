@@ -167,6 +167,7 @@ class SparkTable(_Live):
         self, names: tuple[str, ...], part: Slice | None, key: str | None, unit: str | None, encode: Encode, width: int
     ) -> SparkLots:
         """Encode cleaned cells on the executors; a person's number of rows stands beside each of them."""
+        self.check_columns()
         wanted = [self.dialect.quoted(name) for name in names]
         if unit is not None:
             owner = self.dialect.quoted(unit)

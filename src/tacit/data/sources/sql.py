@@ -76,6 +76,10 @@ class SQLTable(Table):
         ((count,),) = self._rows(f"SELECT count(*) FROM {self.relation}", "opened")
         if int(count) != self.n:
             raise InvalidParameter("the table no longer has as many records as when it was opened.")
+        self.check_columns()
+
+    def check_columns(self) -> None:
+        """Refuse a table whose declared columns are stored otherwise than when it was opened; no record is read."""
         now = self._catalogue()
         if changed := [name for name in self.columns if now.get(name) != self.stored[name]]:
             raise InvalidParameter(
