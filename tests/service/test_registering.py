@@ -255,8 +255,10 @@ def test_kept_records_are_the_records(tmp_path: Path) -> None:
         for mine, theirs in zip(one.blocks(), other.blocks(), strict=True):
             assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
     assert not any(b"pickle" in path.read_bytes()[:200] for path in (tmp_path / "kept").iterdir())
-    with pytest.raises(InvalidParameter, match="other columns"):
-        Records(Kept(tmp_path / "kept"), Schema({"age": Number(0, 100)}))
+    # Of the same names, but other bounds: cells would lie beyond them.
+    for declared in ({"age": Number(0, 100)}, {**SCHEMA.columns, "age": Number(0, 1)}):
+        with pytest.raises(InvalidParameter, match="other columns"):
+            Records(Kept(tmp_path / "kept"), Schema(declared))
     (tmp_path / "kept" / "0.npy").write_bytes(b"nonsense")
     with pytest.raises(InvalidParameter, match="no kept records"):
         Records(Kept(tmp_path / "kept"), SCHEMA)

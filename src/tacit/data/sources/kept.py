@@ -16,6 +16,7 @@ import numpy as np
 from tacit.data.columns import Column, Ignored
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.stored import Stored
+from tacit.data.toml import render
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 
@@ -46,6 +47,7 @@ def keep(records: "Records", folder: Path) -> Kept:
         _write(folder / f"{place}.npy", np.concatenate(found[name]))
     catalogue = {
         "columns": names,
+        "declared": render(table.columns, None),
         "stored": {name: [stored.kind, stored.name, stored.digits] for name, stored in table.stored.items()},
         "ordered": table.ordered,
     }
@@ -65,10 +67,11 @@ def open_kept(source: Kept, columns: Mapping[str, Column], identity: str) -> Mem
         catalogue = json.loads((source.folder / _CATALOGUE).read_text("utf-8"))
         cells = {name: _read(source.folder / f"{place}.npy") for place, name in enumerate(catalogue["columns"])}
         stored = {name: Stored(*each) for name, each in catalogue["stored"].items()}
-        ordered = bool(catalogue["ordered"])
+        ordered, declared = bool(catalogue["ordered"]), catalogue["declared"]
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidParameter(f"there are no kept records in {str(source.folder)!r}. Restore them.") from None
-    if list(cells) != list(wanted) or len({len(each) for each in cells.values()}) != 1:
+    # Not the names alone: a cell that was cleaned for other bounds may lie beyond these, or at none of these levels.
+    if declared != render(wanted, None) or len({len(each) for each in cells.values()}) != 1:
         raise InvalidParameter(f"the records in {str(source.folder)!r} were kept under other columns.")
     return MemoryTable.cleaned_before(cells, wanted, stored, identity, ordered=ordered)
 
