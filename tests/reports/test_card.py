@@ -11,7 +11,10 @@ from support.fitted_models import NAMES, SCHEMA, fitted_model, rows, table
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records
 from tacit.accounting.meaning import explain
 from tacit.errors import InvalidParameter
+from tacit.evaluation import report
+from tacit.model_selection import PrivateSearch
 from tacit.reports import Card, card_of_ledger, card_of_model
+from tacit.reports.card import card_of_scores
 from tacit.reports.registry import ASKED, OPEN
 
 TEXT, TRUTH, NUMBER = ("text",), ("truth",), ("number",)
@@ -109,6 +112,19 @@ def test_every_card_is_a_registry_record(name, tmp_path):
         assert faults(plain["record"]) == []
         assert plain == card.plain()
         assert Card.of_plain(plain) == card
+
+
+def test_the_cards_of_scores_and_of_a_search_are_registry_records_too(tmp_path):
+    """What `tacit evaluate` and `tacit tune` write, under a ledger and under none."""
+    model, table = fitted_model("records")
+    records = Records(table, model.encoder_.schema)
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="clinic", budget=Budget(3))
+    search = PrivateSearch(PrivateLogisticRegression(), {"alpha": [0.1]}, epsilon=1.0, runs=2, ledger=ledger)
+    cards = [card_of_model(search.fit(records).best_estimator_, ledger=ledger), card_of_ledger(ledger)]
+    for paying in (ledger, None):
+        told = report(model, records, epsilon=1.0, ledger=paying)
+        cards.append(card_of_scores(model, told.release, ledger=paying))
+    assert [faults(card.plain()["record"]) for card in cards] == [[]] * 4
 
 
 def test_a_card_says_what_was_promised_and_charged(tmp_path):
