@@ -109,6 +109,19 @@ def test_a_table_of_other_columns_is_refused_before_it_is_read(
     assert not ledger.entries()
 
 
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_table_that_grew_is_refused_uncharged(spark: Any, frame: Any, tmp_path: Path, unit: str | None) -> None:
+    """Rows that came since it was opened would count, of persons who were not counted."""
+    frame.limit(100).createOrReplaceTempView("people_then")
+    records = Records(ibis.pyspark.connect(spark).table("people_then"), schema_for("answer"), unit=unit)
+    assert records.n <= 100
+    frame.limit(110).createOrReplaceTempView("people_then")
+    ledger = Ledger.create(tmp_path / "l.db", name="x", budget=Budget(1), unit=records.whom)
+    with pytest.raises(InvalidParameter, match="no longer has as many records"):
+        PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
+    assert not ledger.entries()
+
+
 def test_weights_beside_rows_of_a_cluster_are_refused(frame: Any) -> None:
     """Rows there have no fixed place that weights could stand beside."""
     model = PrivateLogisticRegression(1.0, largest_weight=1.0, random_state=3)

@@ -61,7 +61,9 @@ def _on_cluster(
     names = tuple(dict.fromkeys((*encoder.schema.features, target)))
     encode = partial(_lots, encoder, target, column)
     lots = table.encoded_there(names, records.part, records.key, records.unit, encode, encoder.width)
-    if records.unit is None and len(lots) != records.n:
+    # Of a part of persons nobody has counted the rows.
+    rows = table.n if records.part is None else None if records.unit is not None else records.n
+    if rows is not None and len(lots) != rows:
         raise InvalidParameter("the table no longer has as many records as when it was opened.")
     kept = StreamedRows(lots, encoder.data_norm, encoder.constant, encoder.filled)
     persons = None if records.unit is None else SpreadPersons(SpreadColumn(lots, -1), records.n)
