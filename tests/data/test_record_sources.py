@@ -167,6 +167,19 @@ def test_names_are_names(tmp_path: Path) -> None:
         assert ages(Records(str(path), SCHEMA)) == [place + 50]
 
 
+@pytest.mark.parametrize("name", ["a#1.db", "a%20b.db", "a%41.db", "a b.db", "[1].db", "a'b.db", "é+&=.db"])
+def test_names_of_sqlite_files_are_names(tmp_path: Path, name: str) -> None:
+    """Behind a hash or a per cent sign another file was read, in the place of the one that was named."""
+    for age, each in enumerate(["a", "a b.db", name], start=50):
+        with closing(sqlite3.connect(tmp_path / each)) as connection:
+            connection.executescript(
+                f"DROP TABLE IF EXISTS visits; CREATE TABLE visits AS SELECT {age}.0 AS age, 'a' AS ward"
+            )
+    assert ages(Records((f"sqlite:///{tmp_path}/{name}", "visits"), SCHEMA)) == [52]
+    assert "age" in Schema.draft((f"sqlite:///{tmp_path}/{name}", "visits"))
+    refused((f"sqlite:///{tmp_path}/a?{name}", "visits"), match="takes no options")
+
+
 def test_a_folder_is_its_files_each_once(tmp_path: Path) -> None:
     """Hidden files are left out; links and other kinds of files beside are refused, and so is an empty folder."""
     folder = tmp_path / "records"

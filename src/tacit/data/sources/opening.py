@@ -1,11 +1,14 @@
 """Opening a source of records: which kind of table reads it."""
 
+import os
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tacit.accounting.store import opened
 from tacit.data.columns import Column
 from tacit.data.frames import UnreadTable, read_table
 from tacit.data.schema import Schema
@@ -16,6 +19,8 @@ from tacit.data.sources.table import Table
 from tacit.data.stored import Stored
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
+
+_WAIT_SECONDS = 60.0
 
 
 def open_table(source: Any, schema: Schema, name: str | None) -> Table:
@@ -81,17 +86,16 @@ def _from_database(address: str, table: str, columns: Mapping[str, Column], name
 
 def _read_sqlite(address: str, table: str) -> UnreadTable:
     """Read all columns of a table into memory: whatever type was declared for a column, a cell may be of any."""
-    import sqlalchemy as sa
-
+    path, _, options = address.removeprefix("sqlite:///").partition("?")
+    if options:
+        raise InvalidParameter("the address of an SQLite file takes no options, and no name with a question mark.")
     failure = None
     try:
-        path = sa.make_url(address).database
-        engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=sa.NullPool)
-        with engine.connect() as connection:
-            raw: Any = connection.connection.driver_connection
+        # Nothing else in the name is more than a letter: a file must not be read in another's place.
+        with closing(opened(os.path.abspath(path), "ro", _WAIT_SECONDS)) as connection:
             # A text that is not UTF-8 is no text; decoding it must not fail.
-            raw.text_factory = lambda cell: cell.decode("utf-8", "replace")
-            found = raw.execute('SELECT * FROM "' + table.replace('"', '""') + '"')
+            connection.text_factory = lambda cell: cell.decode("utf-8", "replace")
+            found = connection.execute('SELECT * FROM "' + table.replace('"', '""') + '"')
             names = [str(column[0]) for column in found.description]
             rows = found.fetchall()
     except Exception as error:
