@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.accounting import Ledger
+from tacit.accounting.store import Store
 from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
 from tacit.erm.classification import PrivateLogisticRegression
@@ -167,17 +168,19 @@ def test_names_are_names(tmp_path: Path) -> None:
         assert ages(Records(str(path), SCHEMA)) == [place + 50]
 
 
-@pytest.mark.parametrize("name", ["a#1.db", "a%20b.db", "a%41.db", "a b.db", "[1].db", "a'b.db", "é+&=.db"])
-def test_names_of_sqlite_files_are_names(tmp_path: Path, name: str) -> None:
-    """Behind a hash or a per cent sign another file was read, in the place of the one that was named."""
-    for age, each in enumerate(["a", "a b.db", name], start=50):
-        with closing(sqlite3.connect(tmp_path / each)) as connection:
+@pytest.mark.parametrize("name", ["a#1.db", "a%2520b.db", "a b.db", "[1].db", "a'b.db", "é+&=.db"])
+def test_an_sqlite_file_is_the_one_that_a_ledger_of_its_address_would_be(tmp_path: Path, name: str) -> None:
+    """Behind a hash another file was read, and a name was decoded twice."""
+    address = f"sqlite:///{tmp_path}/{name}"
+    named = Path(str(Store.at(address).url.database))
+    for age, path in [(1, tmp_path / "a"), (2, tmp_path / "a%20b.db"), (3, tmp_path / "a b.db"), (50, named)]:
+        with closing(sqlite3.connect(path)) as connection:
             connection.executescript(
                 f"DROP TABLE IF EXISTS visits; CREATE TABLE visits AS SELECT {age}.0 AS age, 'a' AS ward"
             )
-    assert ages(Records((f"sqlite:///{tmp_path}/{name}", "visits"), SCHEMA)) == [52]
-    assert "age" in Schema.draft((f"sqlite:///{tmp_path}/{name}", "visits"))
-    refused((f"sqlite:///{tmp_path}/a?{name}", "visits"), match="takes no options")
+    assert ages(Records((address, "visits"), SCHEMA)) == [50]
+    assert "age" in Schema.draft((address, "visits"))
+    refused((f"{address}?mode=rw", "visits"), match="takes no options")
 
 
 def test_a_folder_is_its_files_each_once(tmp_path: Path) -> None:

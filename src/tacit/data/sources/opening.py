@@ -1,6 +1,5 @@
 """Opening a source of records: which kind of table reads it."""
 
-import os
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.accounting.store import opened
+from tacit.accounting.store import Store, opened
 from tacit.data.columns import Column
 from tacit.data.frames import UnreadTable, read_table
 from tacit.data.schema import Schema
@@ -86,13 +85,12 @@ def _from_database(address: str, table: str, columns: Mapping[str, Column], name
 
 def _read_sqlite(address: str, table: str) -> UnreadTable:
     """Read all columns of a table into memory: whatever type was declared for a column, a cell may be of any."""
-    path, _, options = address.removeprefix("sqlite:///").partition("?")
-    if options:
-        raise InvalidParameter("the address of an SQLite file takes no options, and no name with a question mark.")
+    if "?" in address:
+        raise InvalidParameter("the address of an SQLite file takes no options: what follows a question mark is none.")
     failure = None
     try:
-        # Nothing else in the name is more than a letter: a file must not be read in another's place.
-        with closing(opened(os.path.abspath(path), "ro", _WAIT_SECONDS)) as connection:
+        # The very file that a ledger of this address would be: nothing in its name is more than a letter any more.
+        with closing(opened(str(Store.at(address).url.database), "ro", _WAIT_SECONDS)) as connection:
             # A text that is not UTF-8 is no text; decoding it must not fail.
             connection.text_factory = lambda cell: cell.decode("utf-8", "replace")
             found = connection.execute('SELECT * FROM "' + table.replace('"', '""') + '"')
