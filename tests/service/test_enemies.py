@@ -1,6 +1,8 @@
 """What a hostile reviewer found: each test failed before it was mended."""
 
 import json
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,18 +11,23 @@ import numpy as np
 import pytest
 
 from support.jobs import begun, ended, made
+from support.pages import ASK, GUARD, send, sign_in
 from support.service import SCHEMA, Running, made_up_table, running
 from tacit.budget import Budget
 from tacit.data import Schema
-from tacit.errors import InvalidParameter, LedgerCorrupt
+from tacit.errors import InvalidParameter, LedgerCorrupt, WitnessFailed
 from tacit.service import registering
 from tacit.service.blocks import TimeBlock
 from tacit.service.jobs.table import Jobs
 from tacit.service.registering import Declared, register
 from tacit.service.service import Service
-from tacit.service.settings import Settings
+from tacit.service.settings import Limits, Settings
 from tacit.service.sources import Place, where
+from tacit.service.state import ANSWER, REQUEST
 
+SESSION = {
+    "parameters": {"epsilon": 0.5, "delta": 1e-6, "kernel": {"kind": "rbf", "value": {"gamma": 1.0}}, "landmarks": 10}
+}
 BAYES = {"estimator": "SQNaiveBayes", "parameters": {"epsilon": 0.1}, "part": "train"}
 
 
@@ -167,3 +174,149 @@ def test_the_first_pages_of_a_service_may_be_asked_for_at_once(tmp_path: Path) -
         with ThreadPoolExecutor(8) as threads:
             assert set(threads.map(first, range(64))) == {200}
         assert [each.name for each in tmp_path.glob("pages.secret*")] == ["pages.secret"]
+
+
+def test_another_name_for_the_records_loosens_no_share(served: Running, tmp_path: Path) -> None:
+    """Bob may spend half of what there is for these records: under a second name that says nothing of him, too."""
+    again = Declared("again", SCHEMA, Budget(4.0, 1e-5), signed_by="Carol", key="id", shares_ledger_with="clinic")
+    register(again, made_up_table(), served.service.state, served.settings)
+    body = {"queries": [{"mean": "age > 60"}], "epsilon": 3}
+    assert served.get("/v1/datasets/again", "bob").json()["share"]["of"] == "1/2"
+    assert served.post("/v1/datasets/again/queries", body, "bob").status_code == 402
+    assert served.post("/v1/datasets/again/queries", body, "alice").status_code == 200
+
+
+def test_what_is_remembered_was_closed_before_anybody_is_told(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alice's answer is kept and its ticket cannot be closed: Bob gets an answer of his own, not hers.
+
+    Were he told hers, and the state restored to before it was kept, she would be drawn a second answer for one charge.
+    """
+
+    def fails(*_: Any) -> None:
+        raise WitnessFailed("full")
+
+    route, body = "/v1/datasets/clinic/queries", {"queries": [{"mean": "age > 60"}], "epsilon": 0.1}
+    with monkeypatch.context() as patch:
+        patch.setattr(type(served.service.datasets.witness), "close", fails)
+        assert served.post(route, body, key="k").status_code == 503
+    with served.service.state.writing() as connection:
+        before = connection.execute(REQUEST.select()).mappings().one()
+    told = served.post(route, body, "bob").json()
+    with served.service.state.writing() as connection:
+        connection.execute(REQUEST.delete())
+        connection.execute(ANSWER.delete())
+        connection.execute(REQUEST.insert().values({**before, "state": "begun", "answer": None}))
+    hers = served.post(route, body, key="k").json()
+    assert hers["answers"][0]["value"] != told["answers"][0]["value"]
+    assert _spent(served) == 0.2
+
+
+@pytest.mark.parametrize("charset", ["undefined", "utf-7", "unicode_escape"])
+@pytest.mark.parametrize("place", ["/sign-in", "/epsilon", "/custodian/uploads"])
+def test_a_form_in_other_letters_is_refused(shared: Running, place: str, charset: str) -> None:
+    """An encoding that the parser cannot read made it fail, for anybody."""
+    if place == "/custodian/uploads":
+        sign_in(shared, "carol")
+    field = b'--B\r\nContent-Disposition: form-data; name="guard"\r\n\r\n+2AA-\\U0000d800\r\n--B--\r\n'
+    sent = {"Content-Type": f"multipart/form-data; boundary=B; charset={charset}"}
+    assert shared.client.post(place, content=field, headers=sent).status_code == 400
+    shared.client.cookies.clear()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
+def test_bodies_in_other_encodings_are_refused(shared: Running, encoding: str) -> None:
+    """The parser guesses them, and would read other brackets and texts than were checked."""
+    body = '{"name": "eve", "scope": "analyst", "datasets": ["clinic"]}'
+    headers = {**shared.headers("carol"), "Content-Type": "application/json"}
+    assert shared.client.post("/v1/tokens", content=body.encode(encoding), headers=headers).status_code == 400
+
+
+def test_a_name_that_is_no_text_is_not_kept(served: Running) -> None:
+    """Half a pair of surrogates as raw bytes: once among the tokens, nobody could list them any more."""
+    body = b'{"name": "eve", "scope": "analyst", "datasets": ["\xed\xa0\x80"]}'
+    headers = {**served.headers("carol"), "Content-Type": "application/json"}
+    assert served.client.post("/v1/tokens", content=body, headers=headers).status_code == 400
+    assert served.get("/v1/tokens", "carol").status_code == 200
+
+
+def test_nobody_is_signed_in_by_another_site(shared: Running) -> None:
+    """Whoever is not signed in has the same word in every form: a site that read it could send it with its own token."""
+    shared.client.cookies.clear()
+    guard = GUARD.search(shared.client.get("/").text)[1]  # type: ignore[index]
+    fields = {"guard": guard, "token": shared.tokens["alice"]}
+    for site in ("cross-site", "same-site"):
+        sent = shared.client.post("/sign-in", data=fields, headers={"Sec-Fetch-Site": site}, follow_redirects=False)
+        assert (sent.status_code, "set-cookie" in sent.headers) == (403, False)
+    sent = shared.client.post("/sign-in", data=fields, headers={"Sec-Fetch-Site": "same-origin"})
+    assert "clinic" in sent.text
+    shared.client.cookies.clear()
+
+
+@pytest.mark.parametrize("source", ["", "{", "[]", "[" * 50_000])
+def test_a_register_form_without_a_source_is_refused(shared: Running, source: str) -> None:
+    """The last step, with what no first step left in it."""
+    sign_in(shared, "carol")
+    assert send(shared, "/register", step="3", agreed="yes", source=source, schema="").status_code == 400
+    shared.client.cookies.clear()
+
+
+@pytest.mark.parametrize("fields", [{"part": "none"}, {"estimator": "x" * 65}])
+def test_a_train_form_that_makes_no_sense_is_refused(shared: Running, fields: dict[str, str]) -> None:
+    """Pricing a part or an estimator that there is not failed without a word."""
+    sign_in(shared, "alice")
+    told = send(shared, "/datasets/clinic/train", action="price", epsilon="0.1", **fields)
+    assert (told.status_code, "Nothing was charged" in told.text) == (400, True)
+    shared.client.cookies.clear()
+
+
+def test_a_form_that_grows_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    """Sent in pieces, without a length: it ends as one that broke off, and nothing is kept."""
+    with running(tmp_path, limits=Limits(upload=2**16)) as served:
+        sign_in(served, "carol")
+        start = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+        sent = {"Content-Type": "multipart/form-data; boundary=B"}
+        pieces = iter([start, *[b"x" * 2**14] * 10])
+        assert served.client.post("/custodian/uploads", content=pieces, headers=sent).status_code == 404
+        assert not served.settings.uploads.exists()
+
+
+@pytest.mark.parametrize("route", ["/v1/jobs/%00", "/v1/models/a%00b", "/v1/sessions/%00", "/v1/history?dataset=%00"])
+def test_a_name_that_no_database_takes_is_not_found(postgres: Running, route: str) -> None:
+    """A zero byte made PostgreSQL refuse the query, and the service say that it was out of order."""
+    assert postgres.get(route).status_code == 404
+
+
+def test_a_model_that_no_database_takes_is_refused(postgres: Running) -> None:
+    """The same in a body."""
+    body = {"model": "\0", "epsilon": 0.1}
+    assert postgres.post("/v1/datasets/clinic/reports", body).status_code == 422
+
+
+@pytest.fixture
+def postgres(tmp_path: Path, postgresql: Any, database: str) -> Iterator[Running]:
+    """A service whose state is in PostgreSQL."""
+    with running(tmp_path / "s", state=postgresql.address(database)) as found:
+        yield found
+
+
+def test_answers_on_pages_leave_at_public_steps_too(tmp_path: Path) -> None:
+    """A question and a point that were sent by a form were answered as soon as their sums were there."""
+    with running(tmp_path) as opened:
+        session = made(opened, "sessions", SESSION)["session"]
+    with running(tmp_path, padding=0.4) as served:
+        sign_in(served, "alice")
+        for place, fields in ((f"/sessions/{session}", {"point-age": "40"}), ("/datasets/clinic", {**ASK, "key": "k"})):
+            guard = GUARD.search(served.client.get(place).text)[1]  # type: ignore[index]
+            start = time.monotonic()
+            told = served.client.post(place, data={"guard": guard, "action": "ask", **fields})
+            lasted = time.monotonic() - start
+            assert 'class="answer"' in told.text
+            assert lasted >= 0.4
+
+
+def test_whoever_is_signed_in_looks_at_pages_no_faster_than_others(tmp_path: Path) -> None:
+    """The list of data sets looks into every account: it counts as a request of the token."""
+    with running(tmp_path, limits=Limits(requests_per_minute=3)) as served:
+        sign_in(served, "alice")
+        statuses = [served.client.get("/").status_code for _ in range(5)]
+        assert (statuses[0], statuses[-1]) == (200, 429)

@@ -28,7 +28,8 @@ _LOG = logging.getLogger("tacit.service")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.S)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_PADDED = ("/queries", "/answers")
+_PADDED = re.compile(r"/v1/.*/(queries|answers)|/(datasets|sessions)/[^/]*", re.S)
+"""Where questions and points are sent, by programs and by pages."""
 _HEADERS: Mapping[bytes, bytes] = {
     b"cache-control": b"no-store",
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
@@ -69,7 +70,10 @@ class Guard:
         largest = self._limits.upload if scope["path"] in UPLOADS else self._limits.body
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or len(length) > 15:
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            # No name has it, and some databases would not take it.
+            await exchange.refuse(HTTPStatus.NOT_FOUND, "NotFound", "there is nothing of such a name.")
+        elif not length.isdigit() or len(length) > 15:
             await exchange.refuse(HTTPStatus.BAD_REQUEST, "BadRequest", "the length of the body is not a number.")
         elif int(length) > largest:
             await exchange.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "TooLarge", f"at most {largest} bytes.")
@@ -95,7 +99,7 @@ class Guard:
             await self._app(scope, _replayed(body, receive), exchange.send)
 
     def _step(self, scope: Scope) -> float:
-        reads = scope["type"] == "http" and scope["method"] == "POST" and scope["path"].endswith(_PADDED)
+        reads = scope["type"] == "http" and scope["method"] == "POST" and _PADDED.fullmatch(scope["path"])
         return self._padding if reads else 0.0
 
 
@@ -206,7 +210,12 @@ def _counted(receive: Receive, largest: int) -> Receive:
 
 
 def _wrong(body: bytes, depth: int) -> str | None:
-    """Say what of a body no parser should be given: what is too deep, or text that is none."""
+    """Say what of a body no parser should be given: what is too deep, or text that is none.
+
+    Other encodings are refused first: a parser that guesses them would read other brackets than are counted here.
+    """
+    if b"\0" in body or not _is_utf8(body):
+        return "the body is no text in UTF-8."
     level = 0
     for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", body)):
         level += 1 if bracket[0] in b"[{" else -1
@@ -218,6 +227,14 @@ def _wrong(body: bytes, depth: int) -> str | None:
         except (ValueError, RecursionError):
             return "a text in the body is no text."
     return None
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _until_step(seconds: float, step: float) -> float:

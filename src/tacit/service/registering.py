@@ -86,7 +86,8 @@ def register(declared: Declared, source: Any, state: State, settings: Settings, 
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
     file = place.file if place is not None and place.file and place.file.is_file() else None
     marks = marks_of(records, file, kept_secret(private_folder(settings.folder) / "marks.secret"))
-    document = {**_document(declared, records), "account": _account(declared, others, marks)}
+    account = _account(declared, others, marks)
+    document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
     kept = _kept(declared, records, place, settings)
     try:
         again = opened(where(kept, settings), document, declared.schema, settings.tables)
@@ -158,7 +159,6 @@ def _document(declared: Declared, records: Records) -> dict[str, Any]:
         "unit": declared.unit,
         "key": declared.key,
         "schema": declared.schema.to_toml(),
-        "shares": {name: str(_share(name, share)) for name, share in declared.shares.items()},
         "public": public,
         "signed_by": declared.signed_by,
         "parts": list(PARTS) if records.key is not None or records.table.ordered else ["all"],
@@ -180,6 +180,15 @@ def _open_account(declared: Declared, document: Mapping[str, Any], records: Reco
     if len(document["parts"]) > 1:
         split(records)[0].account(ledger)
     return ledger
+
+
+def _shares(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]], account: str) -> dict[str, str]:
+    """Return the shares of those who have one: another name for the records loosens none that the account has."""
+    found = {name: _share(name, share) for name, share in declared.shares.items()}
+    for document, _ in others.values():
+        for name, share in document["shares"].items() if document["account"] == account else ():
+            found[name] = min(Fraction(share), found.get(name, Fraction(1)))
+    return {name: str(share) for name, share in found.items()}
 
 
 def _share(name: str, share: object) -> Fraction:

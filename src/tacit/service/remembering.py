@@ -1,7 +1,8 @@
 """Questions that were answered before: the same one again, under whatever key and by whomever, costs nothing.
 
-An answer is remembered in the transaction that keeps it for its request: a commit of its own would buy nothing, since
-nothing is given before that one.
+An answer is remembered once it is kept for its request and the ticket that paid for it is closed: from here it is told
+to others, and what anybody was told must not be drawn again, whatever the state is restored from. It need not last:
+what is forgotten is paid for again.
 """
 
 import json
@@ -21,8 +22,9 @@ _SELECT = sa.text("SELECT content FROM tacit_service_answer WHERE account = :acc
 class Remembering(Memory):
     """What one request looks up, and what it will leave to be looked up.
 
-    Guarantee: what is told to anybody was kept before; nothing is told from here that another request did not pay for.
-    Assumes: `keep` is called in the transaction that keeps the request's answer, or never.
+    Guarantee: what is told to anybody was kept before; nothing is told from here that another request did not pay for,
+    or whose ticket is open.
+    Assumes: `keep` is called once the request's answer is kept and its ticket is closed, or never.
     Reference: docs/decisions/0027-the-service.md.
     """
 

@@ -83,16 +83,16 @@ def answered(
 ) -> Answer:
     """Return the one answer to a request; compute it if there is none yet, charged once however often that is begun.
 
-    `also` keeps more in the transaction that keeps the answer.
+    `also` keeps more of the answer that was kept, once its ticket is closed.
     """
     ticket, known = _begin(state, asked)
     if known is not None:
         return known
     ledger = asked.dataset.ledger(asked.caller, ticket)
     try:
-        answer = _keep(state, asked, compute(ledger), also)
+        answer, is_ours = _keep(state, asked, compute(ledger))
         ledger.close_ticket()
-        _mark(state, asked, "kept", "done")
+        _mark(state, asked, "kept", "done", also if is_ours else _nothing)
         return answer
     except Exception as error:
         # Another who computes for the same request may have been faster, and have closed the ticket.
@@ -155,23 +155,25 @@ def _given(state: State, asked: Asked, row: Any) -> Answer | None:
     return answer
 
 
-def _keep(state: State, asked: Asked, answer: Answer, also: Callable[[sa.Connection], None]) -> Answer:
-    """Keep an answer unless one is kept; return the one that is."""
+def _keep(state: State, asked: Asked, answer: Answer) -> tuple[Answer, bool]:
+    """Keep an answer unless one is kept; return the one that is, and whether it is this one."""
     text = json.dumps(answer, allow_nan=False)
     with state.writing() as connection:
-        if connection.execute(_UPDATE_ANSWER, {"answer": text, **_whose(asked)}).rowcount == 1:
-            also(connection)
-        else:
+        is_ours = connection.execute(_UPDATE_ANSWER, {"answer": text, **_whose(asked)}).rowcount == 1
+        if not is_ours:
             text = _row(connection, asked).answer
     kept: Answer = json.loads(text)
-    return kept
+    return kept, is_ours
 
 
-def _mark(state: State, asked: Asked, before: str, after: str) -> None:
+def _mark(
+    state: State, asked: Asked, before: str, after: str, also: Callable[[sa.Connection], None] = _nothing
+) -> None:
     """Note how far a request came; a note that is lost, or cannot be made, is made by whoever comes next."""
     try:
         with state.writing(lasting=False) as connection:
             connection.execute(_UPDATE_STATE, {"before": before, "after": after, **_whose(asked)})
+            also(connection)
     except TacitError:
         return
 

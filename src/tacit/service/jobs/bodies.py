@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Part = Literal["all", "train", "test"]
-Name = Annotated[str, Field(max_length=64)]
+Name = Annotated[str, Field(max_length=64, pattern="^[A-Za-z0-9_]*$")]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
 _KERNEL = {"kind": "rbf", "value": {"gamma": 1.0}}
 

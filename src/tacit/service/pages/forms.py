@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 from tacit.errors import InvalidParameter, TacitError
 from tacit.service.access import let_in
 from tacit.service.pages.rendering import go, page, signing_of
+from tacit.service.pages.signing import not_from_here
 from tacit.service.refusals import Refusal, body_of, forbidden, status_of
 from tacit.service.tokens import Caller
 
@@ -44,8 +45,21 @@ def refused(request: Request, error: TacitError) -> Response:
     return page(request, "refused", "Not done", status=status, refusal=told)
 
 
+def check_sender(request: Request) -> None:
+    """Refuse a form that a browser says another site sent, or that names an encoding, as no page's form does.
+
+    Whoever is not signed in has the same word in every form: without this, another site could sign people in as
+    somebody else.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise not_from_here()
+    if "charset" in request.headers.get("content-type", "").lower():
+        raise Refusal(HTTPStatus.BAD_REQUEST, "BadRequest", "a form is in UTF-8, and names no charset.")
+
+
 async def form_of(request: Request) -> Mapping[str, Any]:
     """Return the fields of a form: texts, and the files that were sent with it."""
+    check_sender(request)
     async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         signing_of(request).check(request.cookies, fields)

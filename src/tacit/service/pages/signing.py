@@ -18,6 +18,12 @@ _FIELD = "guard"
 _NOBODY = "nobody"
 
 
+def not_from_here() -> Refusal:
+    """Return the refusal of a form that no page of this service sent."""
+    words = "this form is not from here, or you signed in anew. Go back and reload."
+    return Refusal(HTTPStatus.FORBIDDEN, "Forbidden", words)
+
+
 @final
 class Signing:
     """Cookies and forms of one service: what it signs with is made once and kept in its folder, for all workers."""
@@ -38,11 +44,7 @@ class Signing:
     def check(self, cookies: Mapping[str, str], fields: Mapping[str, str]) -> None:
         """Refuse a form that did not come from a page of this service, made for whoever is signed in."""
         if not hmac.compare_digest(fields.get(_FIELD, "").encode(), self._word(cookies).encode()):
-            raise Refusal(
-                HTTPStatus.FORBIDDEN,
-                "Forbidden",
-                "this form is not from here, or you signed in anew. Go back and reload.",
-            )
+            raise not_from_here()
 
     def sealed(self, words: str) -> str:
         """Return a mark that nobody else can make for some words."""

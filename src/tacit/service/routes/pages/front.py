@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from tacit.service.access import TheService
+from tacit.service.access import TheService, let_in
 from tacit.service.pages.forms import Fields, PageRoute, text_of
 from tacit.service.pages.rendering import go, metered, page, signed_in, signing_of, style
 from tacit.service.pages.signing import COOKIE
@@ -23,6 +23,7 @@ def front(request: Request, service: TheService) -> Response:
     who = signing_of(request).caller(request.cookies)
     if who is None:
         return page(request, "sign_in", "Sign in")
+    let_in(request, who)
     datasets = [metered(each.summary(who)) for each in service.datasets.seen_by(who)]
     return page(request, "datasets", "Data sets", datasets=datasets)
 

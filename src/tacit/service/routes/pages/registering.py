@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
+from starlette.requests import ClientDisconnect
 
 from tacit.accounting.unit import PUBLIC
 from tacit.data.columns import Key
@@ -15,9 +16,9 @@ from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
 from tacit.service.access import TheService
-from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, text_of
+from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, check_sender, text_of
 from tacit.service.pages.rendering import go, page, signing_of
-from tacit.service.refusals import body_of, status_of
+from tacit.service.refusals import body_of, missing, status_of
 from tacit.service.registering import register
 from tacit.service.routes.datasets import Registered, named_by
 from tacit.service.service import Service
@@ -42,6 +43,14 @@ def begun(request: Request, service: TheService, _: CustodianHere) -> Response:
 @router.post("/custodian/uploads")
 async def drafted(request: Request, service: TheService, _: CustodianHere) -> Response:
     """Take in a file, or find a table, and draft its schema from the catalogue: names and types, no value."""
+    check_sender(request)
+    try:
+        return await _drafted(request, service)
+    except ClientDisconnect:
+        raise missing("end to this file: it broke off, or is larger than may be. There is no such file") from None
+
+
+async def _drafted(request: Request, service: Service) -> Response:
     async with request.form(max_files=1, max_fields=20) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         signing_of(request).check(request.cookies, fields)
@@ -69,7 +78,7 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
     try:
         if text_of(fields, "agreed") != "yes":
             raise InvalidParameter("somebody must say so: tick the box above the button.")
-        body = named_by(caller, _body(given, json.loads(source), schema))
+        body = named_by(caller, _body(given, _plain(source), schema))
         register(body.declared, _place(source, service), service.state, service.settings, by=caller.name)
     except TacitError as error:
         known = Schema.from_toml(schema)
@@ -97,13 +106,18 @@ async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
 
 
 def _place(source: str, service: Service) -> Place:
+    return Place.of(_plain(source), service.settings)
+
+
+def _plain(source: str) -> dict[str, str]:
+    """Return what the form carries from step to step: where the records are."""
     try:
         plain = json.loads(source)
     except (ValueError, RecursionError):
         plain = None
     if not isinstance(plain, dict) or not all(isinstance(each, str) for each in plain.values()):
         raise InvalidParameter("this form has another form than this page's. Begin again.")
-    return Place.of(plain, service.settings)
+    return plain
 
 
 def _body(given: Mapping[str, str], source: dict[str, str], schema: str) -> Registered:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from pydantic import ValidationError
 
 from tacit.errors import InvalidParameter, TacitError
 from tacit.noise import unique_name
@@ -12,6 +13,7 @@ from tacit.service.access import TheService
 from tacit.service.asking import PRICES
 from tacit.service.datasets import Dataset
 from tacit.service.jobs.asking import asked_for
+from tacit.service.jobs.bodies import FitBody
 from tacit.service.jobs.table import Job
 from tacit.service.jobs.telling import shown as its_page
 from tacit.service.jobs.telling import told
@@ -48,7 +50,7 @@ def trained(name: str, request: Request, service: TheService, caller: SignedIn, 
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
     try:
-        body = {"estimator": given["estimator"], "parameters": _parameters(given), "part": given["part"]}
+        body = _body(given)
         if text_of(fields, "action") == "price":
             price = PRICES["fit"](dataset, caller, body)
             return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
@@ -128,6 +130,15 @@ def _fitted(service: Service, caller: Caller, model: str) -> Job:
     if job.kind != "fit" or job.state != "done":
         raise missing("model")
     return job
+
+
+def _body(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a fit is asked for with."""
+    body = {"estimator": given["estimator"], "parameters": _parameters(given), "part": given["part"]}
+    try:
+        return FitBody.model_validate(body).model_dump()
+    except ValidationError:
+        raise InvalidParameter("this form has another form than a fit's. Reload the page.") from None
 
 
 def _parameters(given: Mapping[str, str]) -> dict[str, Any]:
