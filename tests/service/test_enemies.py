@@ -240,7 +240,7 @@ def test_a_name_that_is_no_text_is_not_kept(served: Running) -> None:
 
 
 def test_nobody_is_signed_in_by_another_site(shared: Running) -> None:
-    """Whoever is not signed in has the same word in every form: a site that read it could send it with its own token."""
+    """All who are not signed in have the same word in forms: a site that read it could send it with its own token."""
     shared.client.cookies.clear()
     guard = GUARD.search(shared.client.get("/").text)[1]  # type: ignore[index]
     fields = {"guard": guard, "token": shared.tokens["alice"]}
