@@ -1,25 +1,32 @@
 """What a hostile reviewer found: each test failed before it was mended."""
 
 import json
+import logging
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 from support.jobs import begun, ended, made
 from support.pages import ASK, GUARD, send, sign_in
+from support.served import served as served_at
 from support.service import SCHEMA, Running, made_up_table, running
 from tacit.budget import Budget
-from tacit.data import Schema
+from tacit.data import Flag, Number, Schema
+from tacit.data.levels import Category
 from tacit.errors import InvalidParameter, LedgerCorrupt, WitnessFailed
 from tacit.service import registering
 from tacit.service.blocks import TimeBlock
 from tacit.service.jobs.table import Jobs
 from tacit.service.registering import Declared, register
+from tacit.service.running import worker
 from tacit.service.service import Service
 from tacit.service.settings import Limits, Settings
 from tacit.service.sources import Place, where
@@ -320,3 +327,113 @@ def test_whoever_is_signed_in_looks_at_pages_no_faster_than_others(tmp_path: Pat
         sign_in(served, "alice")
         statuses = [served.client.get("/").status_code for _ in range(5)]
         assert (statuses[0], statuses[-1]) == (200, 429)
+
+
+@pytest.mark.parametrize("name", ["alice ", "<b>bob</b>", "", "Zo\u00eb", " alice", "a" * 65])
+def test_a_share_is_of_somebody_who_can_have_a_token(name: str) -> None:
+    """A share of nobody would limit nobody: a blank too many, and the custodian's limit was not there."""
+    Declared("x", SCHEMA, Budget(1), signed_by="Carol", shares={"alice": 0.5, "a": 0.5, "Dr. A B": 0.5})
+    with pytest.raises(InvalidParameter, match="with a token"):
+        Declared("x", SCHEMA, Budget(1), signed_by="Carol", shares={name: 0.5})
+
+
+def test_what_was_sent_is_in_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The parser of forms quotes letters of what it cannot read: a worker lets it say nothing."""
+    monkeypatch.setenv("TACIT_SERVICE_SETTINGS", json.dumps({"folder": str(tmp_path)}))
+    log = logging.getLogger("tacit.service")
+    before = log.handlers, log.propagate, log.level
+    try:
+        with TestClient(worker()) as client:
+            sent = {"Content-Type": "multipart/form-data; boundary=B"}
+            assert client.post("/sign-in", content=b"--Zebra", headers=sent).status_code == 400
+    finally:
+        log.handlers, log.propagate = before[:2]
+        log.setLevel(before[2])
+        logging.getLogger("python_multipart").setLevel(logging.NOTSET)
+    assert not [record for record in caplog.records if record.name.startswith("python_multipart")]
+
+
+BODY = b'{"queries": [{"mean": "age > 60"}], "epsilon": 0.1}'
+HIDDEN = (
+    b"POST /v1/datasets/clinic/queries HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: h\r\n"
+    + (b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s")
+)
+TRICKS = {
+    "two lengths": b"Content-Length: 51\r\nContent-Length: 5\r\n\r\n" + BODY,
+    "a length and pieces": b"Content-Length: 51\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nHIDDEN",
+    "a request behind": b"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nHIDDEN",
+    "other pieces": b"Transfer-Encoding: xchunked\r\n\r\nHIDDEN",
+    "a blank before the colon": b"Content-Length : 51\r\n\r\n" + BODY,
+    "two callers": b"Authorization: Bearer x\r\nContent-Length: 51\r\n\r\n" + BODY,
+    "two keys": b"Idempotency-Key: other\r\nContent-Length: 51\r\n\r\n" + BODY,
+    "a sign": b"Content-Length: +51\r\n\r\n" + BODY,
+    "a zero byte": b"X: a\x00b\r\nContent-Length: 51\r\n\r\n" + BODY,
+    "a long header": b"X: " + b"y" * 200_000 + b"\r\n\r\n",
+    "a negative piece": b"Transfer-Encoding: chunked\r\n\r\n-1\r\n" + BODY,
+}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_requests_that_can_be_read_in_two_ways_are_read_in_none(addressed: tuple[Running, str], trick: str) -> None:
+    """Over a socket: 4xx, the connection is closed, nothing that hides in a body is asked, and nothing is charged."""
+    found, url = addressed
+    token = found.tokens["alice"].encode()
+    start = HIDDEN.partition(b"Content-Length")[0] % token
+    hidden = HIDDEN % (token, len(BODY), BODY)
+    with socket.create_connection((str(urlsplit(url).hostname), urlsplit(url).port or 0), timeout=20) as connection:
+        connection.sendall(start + TRICKS[trick].replace(b"HIDDEN", hidden))
+        told = _read_to_end(connection)
+    assert [line[9:10] for line in told.split(b"\r\n") if line.startswith(b"HTTP/")] == [b"4"]
+    assert _spent(found) == 0
+
+
+def _read_to_end(connection: socket.socket) -> bytes:
+    """Read until the other side closes: it may do so before it has read all."""
+    told = b""
+    try:
+        while piece := connection.recv(2**16):
+            told += piece
+    except ConnectionResetError:
+        pass
+    return told
+
+
+@pytest.fixture(scope="module")
+def addressed(shared: Running) -> Iterator[tuple[Running, str]]:
+    """The shared service at an address."""
+    with served_at(shared.client.app) as url:
+        yield shared, url
+
+
+def test_markup_in_every_name_is_text_on_every_page(tmp_path: Path) -> None:
+    """Columns, levels, what is public, who signs, questions and kernels' points: shown as text wherever they are."""
+    mark = "<script>alert(1)</script>"
+    schema = Schema(
+        {f"age{mark}": Number(0, 100), f"w{mark}": Category(["A", f"B{mark}"]), "ill": Flag()}, target="ill"
+    )
+    plain = made_up_table()
+    wards = [f"B{mark}" if ward == "B" else "A" for ward in plain["ward"]]
+    table = {f"age{mark}": plain["age"], f"w{mark}": wards, "ill": plain["ill"]}
+    declared: dict[str, Any] = {"schema": schema, "key": None, "public": (f"all{mark}",), "signed_by": f"C{mark}"}
+    with running(tmp_path, table=table, **declared) as served:
+        question = f"column('w{mark}') == 'B{mark}'"
+        body = {"queries": [{"mean": question}], "epsilon": 0.1}
+        assert served.post("/v1/datasets/clinic/queries", body, key=f"k{mark}").status_code == 200
+        session = made(served, "sessions", SESSION)["session"]
+        weights = {"epsilon": 0.1, "class_weight": {"false": 0.5, "true": 1}}
+        model = made(served, "fits", {"estimator": "PrivateLogisticRegression", "parameters": weights})["model"]
+        sign_in(served, "alice")
+        places = ["/", *(f"/datasets/clinic{each}" for each in ("", "/train", "/sessions", "/history"))]
+        told = [served.client.get(place) for place in (*places, f"/sessions/{session}", f"/jobs/{model}")]
+        ask = {**ASK, "question": question, "key": f"p{mark}"}
+        told += [send(served, "/datasets/clinic", action=action, **ask) for action in ("price", "ask")]
+        told.append(send(served, f"/sessions/{session}", **{f"point-age{mark}": mark}))
+        sign_in(served, "carol")
+        told.append(served.client.get("/custody"))
+        told.append(send(served, "/register", step="2", source=f'{{"file": "{mark}"}}', schema=f"x{mark}"))
+        told.append(send(served, "/custody/tokens", form_on="/custody", name=mark, scope="analyst"))
+    assert all(mark not in each.text for each in told)
+    assert sum("&lt;script&gt;" in each.text for each in told) >= 6
+    assert {each.status_code for each in told} <= {200, 400, 404}

@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, final
 
@@ -28,6 +28,7 @@ _LOG = logging.getLogger("tacit.service")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.S)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ONCE = (b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key", b"transfer-encoding")
 _PADDED = re.compile(r"/v1/.*/(queries|answers)|/(datasets|sessions)/[^/]*", re.S)
 """Where questions and points are sent, by programs and by pages."""
 _HEADERS: Mapping[bytes, bytes] = {
@@ -73,6 +74,8 @@ class Guard:
         if "\0" in scope["path"] or b"%00" in scope["query_string"]:
             # No name has it, and some databases would not take it.
             await exchange.refuse(HTTPStatus.NOT_FOUND, "NotFound", "there is nothing of such a name.")
+        elif _is_ambiguous([name for name, _ in scope["headers"]]):
+            await exchange.refuse(HTTPStatus.BAD_REQUEST, "BadRequest", "a header comes twice, or contradicts another.")
         elif not length.isdigit() or len(length) > 15:
             await exchange.refuse(HTTPStatus.BAD_REQUEST, "BadRequest", "the length of the body is not a number.")
         elif int(length) > largest:
@@ -129,9 +132,13 @@ class _Exchange:
         await self._send(message)
 
     async def refuse(self, status: HTTPStatus, kind: str, words: str) -> None:
-        """Answer with an error of the one shape."""
+        """Answer with an error of the one shape; what else was sent on the connection is not read."""
         body = json.dumps(shape(kind, words)).encode("ascii")
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode("ascii")),
+            (b"connection", b"close"),
+        ]
         await self.send({"type": "http.response.start", "status": int(status), "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 
@@ -227,6 +234,12 @@ def _wrong(body: bytes, depth: int) -> str | None:
         except (ValueError, RecursionError):
             return "a text in the body is no text."
     return None
+
+
+def _is_ambiguous(names: Sequence[bytes]) -> bool:
+    """Whether a proxy could have read a request otherwise than it is read here: another body, or another caller."""
+    twice = any(names.count(name) > 1 for name in _ONCE)
+    return twice or (b"content-length" in names and b"transfer-encoding" in names)
 
 
 def _is_utf8(body: bytes) -> bool:

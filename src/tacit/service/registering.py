@@ -34,6 +34,7 @@ from tacit.service.secrets import kept_secret
 from tacit.service.settings import Settings
 from tacit.service.sources import Place, where
 from tacit.service.state import DATASET, State
+from tacit.service.tokens import OWNER, OWNER_WORDS
 
 Accountant = Literal["basic", "renyi", "gaussian"]
 _COLUMNS = "the names of the columns and all that is declared about them"
@@ -70,7 +71,8 @@ class Declared:
         for text in self.public:
             check_text("what is public", text)
         for name, share in self.shares.items():
-            check_text("the name of who has a share", name)
+            if not OWNER.fullmatch(name):
+                raise InvalidParameter(f"a share is of somebody with a token, whose name is {OWNER_WORDS}.")
             _share(name, share)
 
 

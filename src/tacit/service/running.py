@@ -58,4 +58,6 @@ def worker() -> FastAPI:
     log = logging.getLogger("tacit.service")
     log.handlers, log.propagate = [logging.StreamHandler()], False
     log.setLevel(logging.INFO)
+    # It quotes what was sent.
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     return create_app(Settings.of(json.loads(os.environ[_SETTINGS]), Path("/")))

@@ -24,7 +24,8 @@ from tacit.service.state import TOKEN, State
 Scope = Literal["custodian", "analyst", "auditor"]
 SCOPES: tuple[Scope, ...] = ("custodian", "analyst", "auditor")
 _FORM = re.compile(r"tacit_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}")
+OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,62}[A-Za-z0-9._@-])?")
+OWNER_WORDS = "a letter or a digit, and up to 63 more of them, of . _ @ - and of blanks that it does not end with"
 _LONGEST_DAYS = 3660
 # As text: every request executes it.
 _SELECT = sa.text("SELECT id, name, scope, hash, datasets, expires, revoked FROM tacit_service_token WHERE id = :id")
@@ -59,8 +60,8 @@ class Tokens:
 
     def make(self, name: str, scope: str, days: float = 90, datasets: Sequence[str] | None = None) -> tuple[str, str]:
         """Make a token; return its id, and its text, which is told this once."""
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise InvalidParameter("a token's owner must be a name of up to 64 letters, digits, blanks or . _ @ -.")
+        if not isinstance(name, str) or not OWNER.fullmatch(name):
+            raise InvalidParameter(f"the name of a token's owner must be {OWNER_WORDS}.")
         if scope not in SCOPES:
             raise InvalidParameter(f"scope must be one of {', '.join(SCOPES)}.")
         if not 0 < finite_number("days", days) <= _LONGEST_DAYS:
