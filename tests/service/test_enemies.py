@@ -437,3 +437,19 @@ def test_markup_in_every_name_is_text_on_every_page(tmp_path: Path) -> None:
     assert all(mark not in each.text for each in told)
     assert sum("&lt;script&gt;" in each.text for each in told) >= 6
     assert {each.status_code for each in told} <= {200, 400, 404}
+
+
+def test_a_custodian_of_one_data_set_is_told_no_name_of_another(served: Running) -> None:
+    """Records that somebody else looks after are refused, and not by the name that they have there."""
+    _, served.tokens["eve"] = served.service.tokens.make("eve", "custodian", datasets=["mine"])
+    table = made_up_table()
+    rows = zip(*(column.tolist() for column in table.values()), strict=True)
+    lines = [",".join(table), *(",".join(map(str, row)) for row in rows)]
+    form = {"content": "\n".join(lines), "headers": served.headers("eve")}
+    upload = served.client.post("/v1/uploads", **form).json()["upload"]
+    terms = {"schema": SCHEMA.to_toml(), "budget": {"epsilon": 1}, "signed_by": "Eve", "key": "id"}
+    refused = served.post("/v1/datasets", {"name": "mine", "source": {"upload": upload}, **terms}, "eve")
+    assert (refused.status_code, "registered by somebody else" in refused.text) == (400, True)
+    assert "clinic" not in refused.text
+    told = served.post("/v1/datasets", {"name": "mine", "source": {"upload": upload}, **terms}, "carol")
+    assert "shares_ledger_with='clinic'" in told.text

@@ -142,6 +142,23 @@ def test_a_cancelled_job_stays_charged_and_says_so(gate: Gate, tmp_path: Path) -
         assert sum(entry.label == "PrivateLogisticRegression" for entry in spent) == 1
 
 
+def test_a_job_outlives_the_token_that_asked_for_it(gate: Gate, tmp_path: Path) -> None:
+    """Revoked while it runs: the job is charged once and done, and nobody has it but by another token of its owner."""
+    with running(tmp_path) as served:
+        public, served.tokens["first"] = served.service.tokens.make("erin", "analyst")
+        job = begun(served, "fits", FIT, "first")
+        assert gate.reached.wait(30)
+        assert served.delete(f"/v1/tokens/{public}", "carol").status_code == 200
+        gate.open.set()
+        routes = [f"/v1/jobs/{job['id']}", f"/v1/models/{job['id']}"]
+        assert {served.get(route, "first").status_code for route in routes} == {401}
+        _, served.tokens["second"] = served.service.tokens.make("erin", "analyst")
+        assert ended(served, job, "second")["state"] == "done"
+        assert {served.get(route, "second").status_code for route in routes} == {200}
+        assert {served.get(route, "alice").status_code for route in routes} == {404}
+        assert len([each for each in served.service.datasets.get("clinic").account.entries() if each.amount]) == 1
+
+
 def test_progress_is_that_of_public_steps(gate: Gate, tmp_path: Path) -> None:
     """How far a job is can be seen while it runs."""
     with running(tmp_path, lease=0.2) as served:

@@ -6,7 +6,7 @@ a database stay where they are, behind the cleaning step.
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, final
@@ -76,8 +76,19 @@ class Declared:
             _share(name, share)
 
 
-def register(declared: Declared, source: Any, state: State, settings: Settings, *, by: str = "the service") -> None:
-    """Read, clean and keep a table, open its account, and write down what is public of it."""
+def register(
+    declared: Declared,
+    source: Any,
+    state: State,
+    settings: Settings,
+    *,
+    by: str = "the service",
+    sees: Callable[[str], bool] = lambda _: True,
+) -> None:
+    """Read, clean and keep a table, open its account, and write down what is public of it.
+
+    `sees` says which other data sets may be named to whoever registers this one.
+    """
     place = source if isinstance(source, Place) else None
     found = source if place is None else place.opened
     with state.reading() as connection:
@@ -88,7 +99,7 @@ def register(declared: Declared, source: Any, state: State, settings: Settings, 
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
     file = place.file if place is not None and place.file and place.file.is_file() else None
     marks = marks_of(records, file, kept_secret(private_folder(settings.folder) / "marks.secret"))
-    account = _account(declared, others, marks)
+    account = _account(declared, others, marks, sees)
     document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
     kept = _kept(declared, records, place, settings)
     try:
@@ -102,7 +113,7 @@ def register(declared: Declared, source: Any, state: State, settings: Settings, 
             state.alone(connection)
             others = _others(connection)
             _check_free(declared, others)
-            _account(declared, others, marks)
+            _account(declared, others, marks, sees)
             connection.execute(sa.insert(DATASET).values(**values))
     except BaseException:
         if "folder" in kept:
@@ -125,7 +136,12 @@ def _check_free(declared: Declared, others: Mapping[str, tuple[dict[str, Any], l
         declared.block.check_apart(each["block_of"] for each, _ in others.values() if each["block_of"] is not None)
 
 
-def _account(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]], marks: list[str]) -> str:
+def _account(
+    declared: Declared,
+    others: Mapping[str, tuple[dict[str, Any], list[str]]],
+    marks: list[str],
+    sees: Callable[[str], bool],
+) -> str:
     """Return the name of the account that pays; the same records have one account, whatever they are called."""
     wanted = declared.shares_ledger_with
     if wanted is not None and wanted not in others:
@@ -134,9 +150,12 @@ def _account(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list
     same = known(marks, {name: theirs for name, (_, theirs) in others.items()})
     apart = [name for name in same if others[name][0]["account"] != account]
     if apart:
+        known_as = next(filter(sees, apart), None)
+        where_else = "by somebody else" if known_as is None else f"as {known_as!r}"
+        way_out = "" if known_as is None else f"Register them with shares_ledger_with={known_as!r}, or not at all."
         raise InvalidParameter(
-            f"these records, or columns of them, are registered as {apart[0]!r}: a second budget for them would break "
-            f"the promise of the first. Register them with shares_ledger_with={apart[0]!r}, or not at all."
+            f"these records, or columns of them, are registered {where_else}: a second budget for them would break "
+            f"the promise of the first. {way_out}".strip()
         )
     return account
 

@@ -124,7 +124,8 @@ class Registered(BaseModel):
 def registered(body: Registered, service: TheService, caller: Custodian) -> dict[str, Any]:
     """Read, clean and keep a table, and open its account: from then on it is only answered about."""
     place = Place.of(body.source, service.settings)
-    register(named_by(caller, body).declared, place, service.state, service.settings, by=caller.name)
+    declared = named_by(caller, body).declared
+    register(declared, place, service.state, service.settings, by=caller.name, sees=caller.sees)
     return service.datasets.get(body.name).facts(caller)
 
 

@@ -79,7 +79,8 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
         if text_of(fields, "agreed") != "yes":
             raise InvalidParameter("somebody must say so: tick the box above the button.")
         body = named_by(caller, _body(given, _plain(source), schema))
-        register(body.declared, _place(source, service), service.state, service.settings, by=caller.name)
+        place = _place(source, service)
+        register(body.declared, place, service.state, service.settings, by=caller.name, sees=caller.sees)
     except TacitError as error:
         known = Schema.from_toml(schema)
         return _third(request, source, schema, known, given, refusal=body_of(error)["error"], status=status_of(error))
