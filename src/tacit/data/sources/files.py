@@ -24,6 +24,9 @@ from tacit.numerics.process import address_limit
 _PARQUET = (".parquet", ".pq")
 _LINES = {".csv": ",", ".tsv": "\t"}
 _LONGEST_LINE = 16 * 2**20
+_GROUPS = 20
+"""A process that may map so many of the largest group of rows has room for DuckDB to read two at a time."""
+
 _WITH_MORE_THREADS = 2
 """From this version on DuckDB has threads that only wait for files: eight of them."""
 
@@ -51,7 +54,7 @@ class FileTable(SQLTable):
             )
 
     def _connect(self) -> Any:
-        return _duckdb()
+        return _duckdb(self._files)
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         # A cursor of one's own: several threads may ask at the same time.
@@ -65,6 +68,11 @@ class FileTable(SQLTable):
     def _unreadable(self, failure: str) -> str:
         place = next((found for file in self._files if (found := _first_fault(file)) is not None), None)
         where = "" if place is None else f" {place}."
+        if failure == "OutOfMemoryException":
+            return (
+                "the files cannot be read within the memory that this process may take. A group of rows of a Parquet "
+                "file is read at once, several times its size: write smaller ones (row_group_size in pyarrow)."
+            )
         return (
             f"the files cannot be read ({failure}).{where} What is there is not shown, as it may be a record. In a CSV "
             "file all lines need as many cells as the first, the same line ends, and quotes that are closed."
@@ -105,10 +113,11 @@ def listed(path: Path) -> tuple[Path, ...]:
 
 def stored_in(path: Path) -> Mapping[str, Stored]:
     """Return the stored types of the files at a path; no record is read."""
-    return _stored(listed(path), _duckdb())
+    files = listed(path)
+    return _stored(files, _duckdb(files))
 
 
-def _duckdb() -> Any:
+def _duckdb(files: Sequence[Path]) -> Any:
     try:
         import duckdb
         import pyarrow  # noqa: F401, what DuckDB hands the records over in
@@ -117,14 +126,34 @@ def _duckdb() -> Any:
     limit = address_limit()
     modest: dict[str, Any] = {}
     if limit is not None:
-        # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map, and each of its
-        # threads maps 72 MiB before it does anything.
-        modest = {"threads": 1, "memory_limit": f"{limit // 10 // 2**20 + 1}MB"}
+        # By itself DuckDB takes four fifths of the machine's memory, whatever this process may map; each of its threads
+        # holds what it reads at a time, and maps 72 MiB before it reads anything.
+        few = 1 if _largest_group(files) > limit // _GROUPS else 2
+        modest = {"threads": few, "memory_limit": f"{limit // 5 // 2**20 + 1}MB"}
         if int(duckdb.__version__.split(".")[0]) >= _WITH_MORE_THREADS:
             modest["async_threads"] = 0
     connection = duckdb.connect(config=modest)
     connection.execute("SET enable_progress_bar = false")
     return connection
+
+
+def _largest_group(files: Sequence[Path]) -> int:
+    """Return how many bytes the largest group of rows takes that must be read at once; 0 for lines."""
+    if _kind(files[0]) != "parquet":
+        return 0
+    footers = [footer for file in files if (footer := _footer(file)) is not None]
+    groups = (footer.row_group(place) for footer in footers for place in range(footer.num_row_groups))
+    return max((group.total_byte_size for group in groups), default=0)
+
+
+def _footer(file: Path) -> Any:
+    """Return what a Parquet file says of itself, None if it cannot be read as one."""
+    import pyarrow.parquet as pq
+
+    # By a name Arrow opens files through threads of its own, which map a gigabyte.
+    with suppress(Exception), file.open("rb") as opened:
+        return pq.ParquetFile(opened).metadata
+    return None
 
 
 def _kind(file: Path) -> str | None:
@@ -196,18 +225,12 @@ def _described(connection: Any, files: Sequence[Path]) -> Mapping[str, Stored]:
 
 def _check_alike(files: Sequence[Path]) -> None:
     """Refuse Parquet files of different columns or types: a conversion could fail on a record."""
-    import pyarrow.parquet as pq
-
     schemas = []
     for file in files:
-        try:
-            # By a name Arrow opens files through threads of its own, which map a gigabyte.
-            with file.open("rb") as opened:
-                schemas.append(pq.ParquetFile(opened).schema_arrow.remove_metadata())
-        except Exception:
-            schemas.append(None)
-        if schemas[-1] is None:
+        footer = _footer(file)
+        if footer is None:
             raise InvalidParameter(f"{str(file)!r} is not a Parquet file that can be read.")
+        schemas.append(footer.schema.to_arrow_schema().remove_metadata())
         if not schemas[-1].equals(schemas[0]):
             raise InvalidParameter(
                 "the Parquet files of one table must have the same columns of the same types, but "

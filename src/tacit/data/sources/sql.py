@@ -26,7 +26,8 @@ class SQLTable(Table):
     """A relation of an engine, and how to ask it.
 
     Assumes: reading the relation itself cannot fail because of a record that came after it was opened, as a view that
-    divides by a column could. All records are read once, cleaned, when it is opened.
+    divides by a column could. All records are read once when it is opened, and cleaned; of what is stored as a float
+    its comparisons with the bounds are left out, which cannot fail.
     """
 
     dialect: ClassVar[Dialect]
@@ -51,8 +52,9 @@ class SQLTable(Table):
     def _looked_at(self, names: tuple[str, ...]) -> int:
         """Look at every cell of some columns once, and count the records."""
         checked = [self.dialect.of_all([self.dialect.quoted(name) for name in names])] if names else []
-        wanted = self.cleaned(names, None, None)
-        found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {wanted}", "opened")
+        wanted = [self.dialect.quoted(name) if self._is_float(name) else self._cleaned(name) for name in names]
+        source = self._relation_of(wanted, self._read(names, None, None))
+        found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {source}", "opened")
         return int(found[0][0])
 
     @abstractmethod
@@ -135,9 +137,16 @@ class SQLTable(Table):
 
     def cleaned(self, names: Sequence[str], part: Slice | None, key: str | None) -> str:
         """Print the relation of some columns, cleaned."""
-        wanted = [f"{self._from(self.dialect.clean, name)} AS {self.dialect.quoted(name)}" for name in names]
-        source = self._read(names, part, key)
+        return self._relation_of([self._cleaned(name) for name in names], self._read(names, part, key))
+
+    def _relation_of(self, wanted: Sequence[str], source: str) -> str:
         return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}{self.dialect.fence}) AS cleaned"
+
+    def _cleaned(self, name: str) -> str:
+        return f"{self._from(self.dialect.clean, name)} AS {self.dialect.quoted(name)}"
+
+    def _is_float(self, name: str) -> bool:
+        return isinstance(self.columns[name], Number) and self.stored[name].kind == "real"
 
     def _from(self, printed: Callable[[str, Column, Stored], str], name: str) -> str:
         return printed(self.dialect.quoted(name), self.columns[name], self.stored[name])
