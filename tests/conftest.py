@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 
 import support
+from support.needs import missing
 
 # One of scikit-learn's checks runs only if this is set before SciPy is loaded.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -130,10 +131,7 @@ def postgresql() -> Iterator[Server]:
     """Start a PostgreSQL server for this session, one for each process that runs tests."""
     programs = _programs()
     if programs is None:
-        reason = "PostgreSQL is not installed: tools/install-ci-packages installs it"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("PostgreSQL")
     with _running_server(programs) as server:
         yield server
 

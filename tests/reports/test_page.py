@@ -2,7 +2,6 @@
 
 import html
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from support.fitted_models import NAMES, fitted_model
+from support.needs import needed
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records, Schema
 from tacit.data import Category, Number
 from tacit.evaluation import report
@@ -20,7 +20,6 @@ from tacit.reports.drawing import budget_picture, effect_picture, guess_picture,
 from tacit.reports.page import model_page
 from tacit.reports.scores import pictures_of, scored
 
-CHROMIUM = shutil.which("chromium")
 HOSTILE = (
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</title><svg onload=alert(1)>", "{{ 7 * 7 }}",
     "{% raw %}", "&lt;b&gt;", "javascript:alert(1)", "\x00\x1b[31m\u202e", "' onclick='x", "a" * 5000, "-->", "]]>",
@@ -185,16 +184,16 @@ def test_no_band_hides_a_line():
     assert picture.rindex("<polygon") < picture.index('class="curve')
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed here")
 @pytest.mark.parametrize("width", [500, 1200])
 def test_a_browser_shows_the_page_without_a_word_of_complaint(tmp_path, width):
     """Chromium draws it at a phone's and a desktop's width; its console, which tells refused loads, stays empty."""
+    chromium = needed("chromium", "Debian's chromium")
     model, _ = fitted_model("records, curves")
     page, picture = tmp_path / "page.html", tmp_path / "page.png"
     page.write_text(model_page(model, card_of_model(model)), "utf-8")
     done = subprocess.run(
         [
-            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+            chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
             "--disable-background-networking", "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}",
             "--enable-logging=stderr", f"--window-size={width},2000", f"--screenshot={picture}", page.as_uri(),
         ],

@@ -2,12 +2,10 @@
 
 import pytest
 
-from support.browser import MISSING, browser
+from support.browser import browser
 from support.served import served
 from support.service import running
 from tacit.budget import Budget
-
-pytestmark = pytest.mark.skipif(MISSING, reason="no browser is installed here: Debian's chromium, chromium-driver")
 
 
 @pytest.fixture(scope="module")

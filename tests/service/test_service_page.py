@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +13,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from support.needs import needed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "service.md").read_text("utf-8")
 TACIT = [str(Path(sys.executable).with_name("tacit"))]
@@ -67,9 +68,9 @@ def environment(demonstration: dict[str, str]) -> dict[str, str]:
     return {**os.environ, "TACIT_TOKEN": demonstration["analyst"], "TACIT_URL": demonstration["address"]}
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the page asks by curl, and there is none")
 def test_the_pages_curl_lines_ask_price_and_are_answered_once(demonstration):
     """Each runs in a shell as it is written, but for the port; the last one twice, with one answer."""
+    needed("curl", "curl, by which the page asks,")
     told = []
     for line in [*blocks("curl"), blocks("curl")[-1]]:
         here = line.replace("http://127.0.0.1:8765", demonstration["address"])

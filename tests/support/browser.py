@@ -1,6 +1,5 @@
 """A real browser, driven as a person would: at a width, in the light or in the dark."""
 
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.ui import WebDriverWait
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-MISSING = CHROMIUM is None or DRIVER is None
+from support.needs import needed
+
 _PATIENCE = 60.0
 
 
@@ -95,11 +94,12 @@ class Browser:
 def browser(site: str, *, width: int = 1200, dark: bool = False) -> Iterator[Browser]:
     """Open a browser of a width, for somebody who prefers light or dark pages."""
     options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
+    options.binary_location = needed("chromium", "Debian's chromium")
+    driver_at = needed("chromedriver", "Debian's chromium-driver")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     for each in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars", "disable-dev-shm-usage"):
         options.add_argument(f"--{each}")
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = webdriver.Chrome(options=options, service=Service(driver_at))
     try:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)

@@ -14,8 +14,8 @@ import numpy as np
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
+from support.needs import missing
 from tacit.data import Category, Flag, Key, Moment, Number, Ordinal, Records, Schema
 
 NASTY = np.array([
@@ -53,12 +53,8 @@ _POSTGRESQL = {
 
 def needs_java() -> None:
     """Skip where Java is missing; in continuous integration it must not be."""
-    if shutil.which("java") or os.environ.get("JAVA_HOME"):
-        return
-    reason = "Java is not installed: tools/install-ci-packages installs it"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        missing("Java")
 
 
 def nasty_table(n: int, seed: int = 0) -> pa.Table:
