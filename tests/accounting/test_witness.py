@@ -184,3 +184,41 @@ def test_a_place_that_cannot_be_reached_is_a_failure(place: str) -> None:
         with pytest.raises(WitnessFailed):
             act()
     assert isinstance(witness, WebWitness | DatabaseWitness)
+
+
+class _Elsewhere(BaseHTTPRequestHandler):
+    """What stands before a witness when a proxy has lost it: it sends on to a page, or speaks no HTTP."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/garbled":
+            self.wfile.write(b"HELLO\r\n\r\n")
+        else:
+            self.send_response(int(self.path[1:]))
+            self.send_header("Location", "/sign-in")
+            self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"null")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("answer", ["301", "302", "303", "307", "garbled"])
+def test_a_witness_that_sends_on_was_told_nothing(answer: str) -> None:
+    """A post that became a look at another page was taken for told: nobody knew of the charge any more."""
+    with _Server(("127.0.0.1", 0), _Elsewhere) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            witness = witness_at(f"http://127.0.0.1:{server.server_port}/{answer}")
+            with pytest.raises(WitnessFailed):
+                witness.append("visits", 1, "head")
+            with pytest.raises(WitnessFailed):
+                witness.close("visits", "ticket")
+        finally:
+            server.shutdown()
+            thread.join()

@@ -18,6 +18,7 @@ import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from http.client import HTTPException
 from typing import Any, final
 
 import sqlalchemy as sa
@@ -251,8 +252,19 @@ class DatabaseWitness(Witness):
 
 
 @final
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: what is posted would be asked for at another place, and whoever answers kept nothing."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Refuse."""
+
+
+_STRAIGHT = urllib.request.build_opener(_Straight)
+
+
+@final
 class WebWitness(Witness):
-    """A URL. What is told is posted as JSON, and counts once the answer's status is 200 to 299.
+    """A URL. What is told is posted as JSON, and counts once the answer's status is 200 to 299, and no redirection.
 
     Asked with ?account=, it answers {"number", "head"}, or null; with &ticket=, {"closed": true or false}.
     """
@@ -288,9 +300,9 @@ class WebWitness(Witness):
         body = None if told is None else json.dumps(told).encode("ascii")
         request = urllib.request.Request(self._url + query, body, {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+            with _STRAIGHT.open(request, timeout=_SECONDS) as answer:
                 text = answer.read(2**16)
                 return None if told is not None else json.loads(text)
-        except (OSError, ValueError):
+        except (OSError, ValueError, HTTPException):
             pass
         raise WitnessFailed("the witness cannot be reached, or did not agree.")
