@@ -453,3 +453,25 @@ def test_a_custodian_of_one_data_set_is_told_no_name_of_another(served: Running)
     assert "clinic" not in refused.text
     told = served.post("/v1/datasets", {"name": "mine", "source": {"upload": upload}, **terms}, "carol")
     assert "shares_ledger_with='clinic'" in told.text
+
+
+def test_a_key_is_for_one_request_about_one_part_of_one_data_set(served: Running) -> None:
+    """About other records, or by another token of the same owner: never a second answer for the first charge."""
+    again = Declared("again", SCHEMA, Budget(4.0, 1e-5), signed_by="Carol", key="id", shares_ledger_with="clinic")
+    register(again, made_up_table(), served.service.state, served.settings)
+    body = {"queries": [{"mean": "age > 60"}], "epsilon": 0.5}
+    first = served.post("/v1/datasets/clinic/queries", body, key="k")
+    _, served.tokens["alice too"] = served.service.tokens.make("alice", "analyst")
+    assert served.post("/v1/datasets/clinic/queries", body, "alice too", key="k").json() == first.json()
+    others = [
+        ("/v1/datasets/again/queries", body),
+        ("/v1/datasets/clinic/queries", {**body, "part": "train"}),
+        ("/v1/datasets/clinic/queries", {**body, "queries": [{"mean": "age > 61"}]}),
+        ("/v1/datasets/clinic/fits", BAYES),
+    ]
+    assert {served.post(route, other, key="k").status_code for route, other in others} == {409}
+    assert _spent(served) == 0.5
+    # Bob's key of that name is his own: he is told what is remembered, which costs nothing.
+    assert served.post("/v1/datasets/clinic/queries", body, "bob", key="k").json()["repeated"]
+    # The same question about records of another name is another question.
+    assert served.post("/v1/datasets/again/queries", body, "bob", key="l").json()["cost"]["epsilon"] == 0.5
