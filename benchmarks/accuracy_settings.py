@@ -19,14 +19,20 @@ OURS_FOR = {"pure": PURE, "approximate": DEFAULT}
 TOO_LARGE = 10**9
 
 
-def fingerprint() -> str:
+DECIDING = {"accounting", "budget", "data", "erm", "estimators", "mechanisms", "noise", "numerics", "releases"}
+
+
+def deciding_files(folder: Path) -> list[Path]:
+    """Return the modules that decide accuracy, in all rooms of their packages."""
+    return sorted(p for p in folder.rglob("*.py") if p.relative_to(folder).parts[0].removesuffix(".py") in DECIDING)
+
+
+def fingerprint(folder: Path) -> str:
     """Return a hash of the source that decides accuracy, so that fits of different defaults are never mixed."""
-    folder = Path(tacit.__file__).parent
-    files = sorted(path for part in ("erm", "data") for path in (folder / part).glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:10]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in deciding_files(folder))).hexdigest()[:10]
 
 
-SOURCE = fingerprint()
+SOURCE = fingerprint(Path(tacit.__file__).parent)
 
 
 @dataclass(frozen=True)

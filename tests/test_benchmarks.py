@@ -1,6 +1,7 @@
 """Benchmarks: all of them are run, and what they measure on is coded as published comparisons code it."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -41,3 +42,26 @@ def test_adult_is_coded_as_published(monkeypatch: pytest.MonkeyPatch) -> None:
     filled = (data.rows > 0).sum(axis=1)
     assert filled.min() >= 8 + 2
     assert filled.max() <= 8 + 6
+
+
+def test_what_decides_accuracy_is_in_the_mark_that_keeps_runs_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A changed default, in whatever room it is, gives another mark; a change of what scores are shown does not."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    try:
+        import accuracy_settings  # type: ignore[import-not-found]
+    finally:
+        for name in ("accuracy_settings", "datasets"):
+            sys.modules.pop(name, None)
+    source = BENCHMARKS.parent / "src" / "tacit"
+    copy = shutil.copytree(source, tmp_path / "tacit", ignore=shutil.ignore_patterns("__pycache__"))
+    mark = accuracy_settings.fingerprint(copy)
+    assert mark == accuracy_settings.fingerprint(source)
+    for name in ("erm/perturbations/defaults.py", "erm/rows/rows.py", "noise.py", "mechanisms/process.py"):
+        with (copy / name).open("a") as file:
+            file.write("# changed\n")
+        assert mark != (mark := accuracy_settings.fingerprint(copy)), name
+    with (copy / "cli" / "app.py").open("a") as file:
+        file.write("# changed\n")
+    assert mark == accuracy_settings.fingerprint(copy)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import pkgutil
 import re
 import runpy
@@ -231,8 +232,35 @@ def test_every_room_and_name_on_the_map_exists_and_every_room_is_on_it():
     assert {room for room in rooms if not any(f"{name}.".startswith(f"{room}.") for name in named)} == set()
     for file in re.findall(r"`((?:tests|tools|src|docs)/[\w/.]+)`", page):
         assert (ROOT / file).exists(), file
-    for name in re.findall(r"`([A-Z]\w+)\.(\w+)`", page):
-        assert any(hasattr(getattr(tacit, name[0], None), name[1]) for _ in [0]), name
+    for owner, name in re.findall(r"`([A-Z]\w+)\.(\w+)`", page):
+        assert hasattr(getattr(tacit, owner, None), name), f"{owner}.{name}"
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "tacit").rglob("*.py"))
+    for name in re.findall(r"`([A-Za-z_]\w*)`", page):
+        assert re.search(rf"\b(?:def|class) {name}\b|^    {name}\b[^\n]* = |^{name} = ", source, re.M), name
+
+
+def _upward(page: str) -> list[str]:
+    """Return the pairs of rooms of which the page has the inner one above the outer one."""
+    checks = runpy.run_path(str(ROOT / "tools" / "check_layers.py"))
+
+    def inner(one: str, other: str) -> bool:
+        package, beside = checks["package"](one), checks["package"](other)
+        if package != beside:
+            return checks["LEVEL"][package] < checks["LEVEL"][beside]
+        rooms = [checks["ROOM_LEVEL"].get((package, ".".join(name.split(".")[2:3]))) for name in (one, other)]
+        return None not in rooms and rooms[0] < rooms[1]
+
+    on_page = re.findall(r"^\| `(tacit[.\w]+)` \|", page, re.MULTILINE)
+    return [f"{one} is above {other}" for one, other in itertools.combinations(on_page, 2) if inner(one, other)]
+
+
+def test_the_map_shows_rooms_in_the_order_in_which_they_may_import():
+    """docs/architecture.md has every outer room above the inner ones; a page with two rows exchanged has not."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert _upward(page) == []
+    for first, second in (("tacit.cli", "tacit.client"), ("tacit.erm.rows", "tacit.erm.solver")):
+        exchanged = page.replace(f"| `{first}` |", "| `x` |").replace(f"| `{second}` |", f"| `{first}` |")
+        assert _upward(exchanged.replace("| `x` |", f"| `{second}` |")) != []
 
 
 def test_the_guide_to_tuning_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ import tacit
 
 STEPS = {
     "import tacit": "import tacit",
+    "records and statistics": "tacit.Schema, tacit.Records, tacit.statistics, tacit.Ledger",
     "scikit-learn": "import sklearn.base, scipy.sparse",
-    "data": "tacit.data.Schema",
+    "data": "tacit.PublicEncoder",
     "estimators": "tacit.Budget, tacit.statistics; import tacit.evaluation, tacit.mechanisms, tacit.erm",
     "queries": """if True:
         import numpy as np
@@ -43,8 +44,32 @@ def test_importing_the_package_loads_no_library(loaded):
     """`import tacit` loads neither numpy nor anything heavier; a name that is used does (the twin)."""
     heavy = {"numpy", "scipy", "sklearn", "pandas", "sqlalchemy", "dp_accounting", "ibis", "matplotlib", "randomgen"}
     assert not heavy & loaded["import tacit"]
-    assert "randomgen" not in loaded["scikit-learn"]
-    assert "randomgen" in loaded["data"]
+    assert "randomgen" not in loaded["import tacit"]
+    assert "randomgen" in loaded["records and statistics"]
+
+
+def test_schemas_records_and_statistics_load_neither_scikit_learn_nor_a_data_frame(loaded):
+    """They load when an estimator or the encoder does (the twin)."""
+    assert not {"sklearn", "pandas", "polars", "pyarrow", "narwhals"} & loaded["records and statistics"]
+    assert "sklearn" in loaded["data"]
+
+
+def test_every_public_name_is_there_without_the_extras_and_a_client_says_what_it_needs():
+    """`from tacit import *` and a walk over its names load no optional library; a connection names the extra."""
+    program = """if True:
+        import sys
+        for extra in ("httpx", "fastapi", "uvicorn", "typer", "rich", "matplotlib", "duckdb", "ibis", "pyspark"):
+            sys.modules[extra] = None
+        import inspect
+        import tacit
+        from tacit import *
+        assert {name for name, _ in inspect.getmembers(tacit)} >= set(tacit.__all__)
+        try:
+            Client("https://learner.example", "a token")
+        except tacit.errors.InvalidParameter as refusal:
+            print(refusal)"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert "httpx: pip install 'tacit[service]'" in done.stdout
 
 
 def test_data_and_names_load_nothing_heavy(loaded):

@@ -105,6 +105,8 @@ def test_a_mechanism_without_a_note_is_refused(package, monkeypatch):
         ("erm/losses/x.py", "from tacit.erm.rows.rows import Rows"),
         ("queries/oracle/x.py", "import tacit.queries.learners.tree"),
         ("kernels/maps/x.py", "from tacit.kernels.classification import PrivateKernelClassifier"),
+        ("service/pages/x.py", "from tacit.service.routes.jobs import ROUTES"),
+        ("service/jobs/x.py", "from tacit.service.pages import forms"),
     ],
 )
 def test_an_import_outwards_is_refused(package, monkeypatch, where, line):

@@ -19,16 +19,14 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from numbers import Integral
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 from randomgen import ChaCha
 
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
-
-Integers: TypeAlias = NDArray[np.int64]
+from tacit.numerics.arrays import Floats, Integers
 
 LARGEST_SCALE = 2.0**44
 """Scales up to this many grid units keep every draw below 2^53, where floats still count by ones."""

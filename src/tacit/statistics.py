@@ -31,6 +31,7 @@ from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential
 from tacit.mechanisms.gaussian import additive
+from tacit.numerics.arrays import Floats
 from tacit.releases import Release, Terms
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
@@ -144,7 +145,7 @@ def histogram(
     whole: bool = False,
     label: str = "histogram",
     random_state: object = None,
-) -> Release[NDArray[np.float64]]:
+) -> Release[Floats]:
     """Count the records at each declared level; values that are no level are counted nowhere, others once.
 
     With `whole` counts are whole numbers of at least 0. `noise_error` is that of each count by itself. Levels are texts
@@ -249,7 +250,7 @@ def bounds(
     return first, second
 
 
-def _tidied(counts: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
+def _tidied(counts: Floats, whole: bool) -> Floats:
     """Round noisy counts to whole ones of at least 0, if that is wanted.
 
     True counts of records are whole and not negative. It is done after the noise, and looks at no record.
@@ -257,7 +258,7 @@ def _tidied(counts: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
     return np.maximum(np.rint(counts), 0.0) if whole else counts
 
 
-def _clipped(values: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
+def _clipped(values: ArrayLike, low: float, high: float) -> tuple[Floats, float, float]:
     low, high = _range(low, high)
     column = numbers_of(values)
     return np.clip(np.where(np.isnan(column), low + (high - low) / 2, column), low, high), low, high
@@ -287,7 +288,7 @@ def _steps(units: int) -> float:
     return 2.0 ** min(30, 52 - units.bit_length())
 
 
-def _sum_of_shares(column: NDArray[np.float64], low: float, high: float, persons: Persons | None = None) -> float:
+def _sum_of_shares(column: Floats, low: float, high: float, persons: Persons | None = None) -> float:
     """Add up where each value, or each person's mean, lies between low (0) and high (1), in whole steps.
 
     No bit is lost but that a person's mean is rounded down to a step: by that person's rows alone.

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
-from numpy.typing import NDArray
 
 from tacit.accounting.events import Event
 from tacit.accounting.prices import loss_distribution
+from tacit.numerics.arrays import Floats
 
 _STAGE = 16 * 2.0**-53
 """Bound on the relative error of one stage of a transform; there are log2(length) stages."""
@@ -33,11 +33,11 @@ def composed_losses(parts: list[tuple[Event, int]]) -> tuple[pld.PrivacyLossDist
     return total if total is not None else pld.identity(), error
 
 
-def _chances(losses: pld.PrivacyLossDistribution) -> NDArray[np.float64]:
+def _chances(losses: pld.PrivacyLossDistribution) -> Floats:
     return np.asarray(losses._pmf_remove.to_dense_pmf()._probs, dtype=np.float64)  # there is no public way
 
 
-def _error_of_power(chances: NDArray[np.float64], count: int) -> float:
+def _error_of_power(chances: Floats, count: int) -> float:
     """Bound the sum of all errors in the result of convolving a distribution count times with itself."""
     if count == 1:
         return 0.0
@@ -45,7 +45,7 @@ def _error_of_power(chances: NDArray[np.float64], count: int) -> float:
     return (count + 1) * _transform(chances.size) * norm
 
 
-def _error_of_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def _error_of_product(first: Floats, second: Floats) -> float:
     norms = float(np.linalg.norm(first)) + float(np.linalg.norm(second))
     return 3 * _transform(first.size + second.size) * norms
 

@@ -256,7 +256,7 @@ class _Straight(urllib.request.HTTPRedirectHandler):
     """Follows no redirection: what is posted would be asked for at another place, and whoever answers kept nothing."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Refuse."""
+        """Return no request, so that the answer that sends on counts as a failure."""
 
 
 _STRAIGHT = urllib.request.build_opener(_Straight)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.attacks import Attack, PlayScore
-from tacit.audit.plays import Coins, Plays
-from tacit.numerics.arrays import Floats
+from tacit.audit.plays import Plays
+from tacit.numerics.arrays import Floats, Truths
 
 Bits = NDArray[np.uint64]
 
@@ -125,7 +125,7 @@ def _zeros(bits: Bits) -> Bits:
     return np.where(fraction == 0, _PLACES, exponent - np.uint64(1023))
 
 
-def _telling_values(numbers: Floats, coins: Coins) -> Iterator[tuple[int, int, Bits, Floats]]:
+def _telling_values(numbers: Floats, coins: Truths) -> Iterator[tuple[int, int, Bits, Floats]]:
     """Yield the view, the column, the values that tell something there, in order, and how strongly they do."""
     totals = int(coins.sum()), int((~coins).sum())
     if not all(totals):

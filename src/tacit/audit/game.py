@@ -14,9 +14,9 @@ from joblib import Parallel, delayed
 
 from tacit.audit.outcomes import NotPrivate, Outcome, Patience, observe
 from tacit.audit.outcomes.plain import WHOLE
-from tacit.audit.plays import Coins, Interrupted, Plays, within_reach
+from tacit.audit.plays import Interrupted, Plays, within_reach
 from tacit.noise import source_for, uniform
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Truths
 
 Progress = Callable[[int], None]
 _CHUNK = 250
@@ -108,7 +108,7 @@ def _time_limit(mechanism: Callable[[Any], Any], first: Any, second: Any, patien
     )
 
 
-def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Coins, limit: float) -> Plays | None:
+def _in_batches(mechanism: Batch, first: Any, second: Any, coins: Truths, limit: float) -> Plays | None:
     """Return plays that were drawn at once, or None where one of them showed more than numbers.
 
     Which of many answers a warning or an exception belongs to nobody can tell: such a mechanism is played one by one.
@@ -147,7 +147,7 @@ def _one_by_one(
     mechanism: Callable[[Any], Any],
     first: Any,
     second: Any,
-    coins: Coins,
+    coins: Truths,
     jobs: int,
     report: Progress,
     limit: float,
@@ -161,7 +161,7 @@ def _one_by_one(
     return Plays.of(outcomes, coins)
 
 
-def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Coins, limit: float) -> list[Outcome]:
+def _chunk(mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Truths, limit: float) -> list[Outcome]:
     """Play with these coins; the first play may take longer, as a new process still has to load what it needs."""
     limits = (limit if number else limit * _START for number in range(len(coins)))
     return [observe(mechanism, first if coin else second, each) for coin, each in zip(coins, limits, strict=True)]

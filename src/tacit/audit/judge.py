@@ -8,9 +8,9 @@ import numpy as np
 
 from tacit.audit.attacks import Attack, PlayScore
 from tacit.audit.bounds import EventCounts, chance_interval, largest_bound
-from tacit.audit.plays import Coins, Plays
+from tacit.audit.plays import Plays
 from tacit.budget import Budget
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Truths
 
 _THRESHOLDS = 400
 _HINT = 0.8
@@ -59,7 +59,7 @@ class _Event:
     threshold: float
     above: bool
 
-    def counts(self, scores: Floats, coins: Coins) -> EventCounts:
+    def counts(self, scores: Floats, coins: Truths) -> EventCounts:
         happened = scores > self.threshold if self.above else scores <= self.threshold
         likely = coins if self.above else ~coins
         return EventCounts(
@@ -120,7 +120,7 @@ def _thresholds(scores: Floats) -> Floats:
     return np.asarray(middles[np.concatenate([tail - 1, middles.size - tail])])
 
 
-def _best_event(scores: Floats, coins: Coins, claim: Budget, confidence: float) -> _Event:
+def _best_event(scores: Floats, coins: Truths, claim: Budget, confidence: float) -> _Event:
     """Return the event that would give the highest bound on these plays.
 
     These may be too few for any bound at the confidence of the judgement; then the highest at a lower one is the most
@@ -135,13 +135,13 @@ def _best_event(scores: Floats, coins: Coins, claim: Budget, confidence: float) 
     return events[0] if events else _Event(math.inf, True)
 
 
-def _best_cut(scores: Floats, coins: Coins) -> float:
+def _best_cut(scores: Floats, coins: Truths) -> float:
     """Return the threshold with the most right guesses on these plays."""
     cuts = [float(t) for t in _thresholds(scores)]
     return max(cuts, key=lambda cut: int(np.sum((scores > cut) == coins)), default=0.0)
 
 
-def _trade_off(scores: Floats, coins: Coins) -> tuple[Floats, Floats]:
+def _trade_off(scores: Floats, coins: Truths) -> tuple[Floats, Floats]:
     cuts = np.concatenate([[-np.inf], np.sort(_thresholds(scores)), [np.inf]])
     first, second = np.sort(scores[coins]), np.sort(scores[~coins])
     false_negatives = np.searchsorted(first, cuts, side="right") / max(1, first.size)

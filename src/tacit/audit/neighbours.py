@@ -7,10 +7,10 @@ A data set is a sequence of records (a list, an array, a table), or a tuple of c
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.audit.outcomes import seen
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Truths
 
 
 def check_neighbours(first: object, second: object) -> int:
@@ -54,7 +54,7 @@ def _sequence(part: Any) -> Any:
     )
 
 
-def _differences(one: Any, other: Any) -> NDArray[np.bool_]:
+def _differences(one: Any, other: Any) -> Truths:
     """Return for each record whether it differs between the two columns."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape == other.shape:
         same = (one == other) | ((one != one) & (other != other))
@@ -62,7 +62,7 @@ def _differences(one: Any, other: Any) -> NDArray[np.bool_]:
     return np.array([not _same(a, b) for a, b in zip(one, other, strict=True)], dtype=bool)
 
 
-def _seen_differences(one: Any, other: Any) -> NDArray[np.bool_]:
+def _seen_differences(one: Any, other: Any) -> Truths:
     return np.array([seen(a) != seen(b) for a, b in zip(one, other, strict=True)], dtype=bool)
 
 

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tacit.audit.outcomes import Outcome
 from tacit.errors import TacitError
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Truths
 
-Coins = NDArray[np.bool_]
 _MOST_NUMBERS, _FARTHEST = 10**8, 1e300
 
 
@@ -55,15 +53,15 @@ class Plays:
     """
 
     answers: Floats
-    coins: Coins
+    coins: Truths
     numbers: Floats
     places: tuple[str, ...]
     marks: Marks
-    answered: Coins
+    answered: Truths
     trouble: str | None = None
 
     @classmethod
-    def plain(cls, answers: Floats, coins: Coins, numbers: Floats | None = None) -> "Plays":
+    def plain(cls, answers: Floats, coins: Truths, numbers: Floats | None = None) -> "Plays":
         """Return plays that showed nothing but numbers, every one of them."""
         answered = np.ones(len(coins), dtype=bool)
         return cls(answers, coins, answers if numbers is None else numbers, (), Marks.alike(len(coins)), answered)
@@ -71,7 +69,7 @@ class Plays:
     def __len__(self) -> int:
         return len(self.coins)
 
-    def part(self, chosen: slice | Coins) -> "Plays":
+    def part(self, chosen: slice | Truths) -> "Plays":
         """Return some of the plays, in the order in which they were played."""
         return Plays(
             self.answers[chosen],
@@ -84,7 +82,7 @@ class Plays:
         )
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome], coins: Coins) -> "Plays":
+    def of(cls, outcomes: Sequence[Outcome], coins: Truths) -> "Plays":
         """Build the tables from what was observed."""
         numbers, places = _aligned([outcome.numbers for outcome in outcomes])
         return cls(

@@ -3,14 +3,15 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 from urllib.parse import quote
-
-import httpx
 
 from tacit import errors
 from tacit.errors import InvalidParameter, ServiceError, TacitError
 from tacit.noise import unique_name
+
+if TYPE_CHECKING:
+    import httpx
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _LONGEST_WAIT = 30.0
@@ -32,14 +33,18 @@ class Wire:
     answer again and charges nothing.
     """
 
-    http: httpx.Client
+    http: "httpx.Client"
     tries: int = 4
     pause: float = 0.25
     sleep: Any = field(default=time.sleep, repr=False)
 
     @classmethod
-    def to(cls, url: str, token: str, timeout: float, transport: httpx.BaseTransport | None) -> "Wire":
+    def to(cls, url: str, token: str, timeout: float, transport: "httpx.BaseTransport | None") -> "Wire":
         """Open a connection; a token goes over TLS, or stays on this machine."""
+        try:
+            import httpx
+        except ImportError as error:
+            raise InvalidParameter(f"a service is reached with {error.name}: pip install 'tacit[service]'.") from error
         try:
             base = httpx.URL(url)
         except (httpx.InvalidURL, TypeError):
@@ -73,7 +78,9 @@ class Wire:
             self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": key or unique_name()})
         )
 
-    def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> httpx.Response:
+    def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> "httpx.Response":
+        import httpx
+
         # A name is one step of a path, whatever letters it has.
         path = "/v1/" + "/".join(quote(step, safe="") for step in steps)
         for last in [*[False] * (self.tries - 1), True]:
@@ -96,7 +103,7 @@ class Wire:
         raise refusal(response)
 
     @staticmethod
-    def _plain(response: httpx.Response) -> Any:
+    def _plain(response: "httpx.Response") -> Any:
         if not response.content:
             return None
         try:
@@ -105,7 +112,7 @@ class Wire:
             raise ServiceError("what answered is no tacit service: it sent something other than JSON.") from None
 
 
-def refusal(response: httpx.Response) -> TacitError:
+def refusal(response: "httpx.Response") -> TacitError:
     """Return the exception that a refusal stands for: one of tacit's own, or a ServiceError."""
     try:
         told = response.json()["error"]
@@ -120,7 +127,7 @@ def named(kind: str, message: str) -> TacitError:
     return _KNOWN.get(kind, ServiceError)(message)
 
 
-def _wait(response: httpx.Response, usual: float) -> float:
+def _wait(response: "httpx.Response", usual: float) -> float:
     try:
         return min(_LONGEST_WAIT, max(0.0, float(response.headers.get("Retry-After", usual))))
     except ValueError:

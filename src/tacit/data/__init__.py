@@ -4,13 +4,17 @@ A `Schema` says what is known of a table without looking at it; a `PublicEncoder
 norm at most 1 by the schema alone.
 """
 
+from typing import TYPE_CHECKING
+
 from tacit.data.bounded import BoundedRows, stated_filled, stated_norm
 from tacit.data.bundled import adult_schema, load_adult
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
-from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.data.records import Records
 from tacit.data.schema import Schema
+
+if TYPE_CHECKING:
+    from tacit.data.encoder import PublicEncoder
 
 __all__ = [
     "BoundedRows",
@@ -30,3 +34,13 @@ __all__ = [
     "stated_filled",
     "stated_norm",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the encoder, and scikit-learn with it, when it is first asked for: a schema needs neither."""
+    if name != "PublicEncoder":
+        raise AttributeError(f"module 'tacit.data' has no attribute {name!r}")
+    from tacit.data.encoder import PublicEncoder
+
+    globals()[name] = PublicEncoder
+    return PublicEncoder

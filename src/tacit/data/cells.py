@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.data.labels import column
 from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats, are_all
+from tacit.numerics.arrays import Floats, Truths, are_all
 
 _PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
     "float16", "float32", "float64", "halffloat", "float", "double",
@@ -41,7 +41,7 @@ def numbers_of(values: object) -> Floats:
     return numbers(cells)
 
 
-def truths_of(flags: object) -> NDArray[np.bool_]:
+def truths_of(flags: object) -> Truths:
     """Return each cell as a truth value, false where it is none; refuse what is stored as something else."""
     stored = _stored(flags)
     if stored and not stored.startswith(_TRUTHS):

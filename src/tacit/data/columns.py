@@ -29,7 +29,7 @@ import numpy.typing as npt
 from tacit.checks import finite_number
 from tacit.data.values import BLANKS, DAY, EPOCH, MISSING_MOMENT, AnyArray, keys, microseconds, moments, numbers
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Integers
 
 _FINE = 32
 _STRIP = 16_384
@@ -243,7 +243,7 @@ class Uncoded(Column):
 class Key(Uncoded):
     """An id of whole numbers or text: never coded, never asked about; it may fix the part that a record belongs to."""
 
-    def clean(self, values: AnyArray) -> tuple[npt.NDArray[np.int64], State]:
+    def clean(self, values: AnyArray) -> tuple[Integers, State]:
         """Return a public whole number for every id."""
         return keys(values), np.zeros(len(values), dtype=np.int8)
 
@@ -258,7 +258,7 @@ class Ignored(Uncoded):
         return np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
 
 
-def days(instants: "npt.NDArray[np.int64] | np.int64") -> Floats:
+def days(instants: "Integers | np.int64") -> Floats:
     """Return moments as days: the whole ones exactly, plus the rest of a day, rounded once each."""
     whole, rest = np.divmod(instants, DAY)
     return np.asarray(whole.astype(np.float64) + rest.astype(np.float64) / float(DAY))

@@ -19,10 +19,11 @@ from tacit.data.columns import Column, Key, State
 from tacit.data.labels import one_by_one
 from tacit.data.persons import warn_of_spellings
 from tacit.data.stored import Stored, StoredKind, nearest_name
-from tacit.data.values import MISSING_MOMENT, UNREADABLE, AnyArray, IntArray, objects
+from tacit.data.values import MISSING_MOMENT, UNREADABLE, AnyArray, objects
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Codes
 
-Repeated = tuple[AnyArray, IntArray]
+Repeated = tuple[AnyArray, Codes]
 """Cells, each different one once, and which of them stands at each place."""
 
 

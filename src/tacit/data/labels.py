@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.data.values import UNREADABLE, as_float, objects, plain_cell
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Codes
 
 Label = str | bool | int | float | Fraction | Decimal
 """What a cell can be; the last two only in cells, never as a declared class."""
@@ -42,7 +43,7 @@ def label(cell: object) -> Label | None:
     return read if isinstance(read, Label) and not is_nan else None
 
 
-def places(values: object, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
+def places(values: object, classes: Sequence[Any] | NDArray[Any]) -> Codes:
     """Return for each record the index of its class, or -1; each depends on that record's cell alone."""
     known: dict[object, int] = {}
     for index, declared in enumerate(_listed(classes)):
@@ -61,7 +62,7 @@ def places(values: object, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.
     return found
 
 
-def _compared(cells: NDArray[Any], known: Mapping[object, int]) -> NDArray[np.intp]:
+def _compared(cells: NDArray[Any], known: Mapping[object, int]) -> Codes:
     """Look an array of one number or text type up by comparing all of it with each class that its type can hold."""
     found = np.full(len(cells), -1, dtype=np.intp)
     # A signalling NaN among the cells makes a comparison invalid.

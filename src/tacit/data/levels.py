@@ -14,9 +14,9 @@ import numpy as np
 
 from tacit.checks import shown
 from tacit.data.columns import Column, State
-from tacit.data.values import AnyArray, IntArray, as_float, each, plain_cell, text
+from tacit.data.values import AnyArray, as_float, each, plain_cell, text
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 
 Level = str | int | float
 """How a level may be typed; it is kept as a text."""
@@ -55,7 +55,7 @@ class Levelled(Column):
         """Return every level, at which effects are shown."""
         return np.array(self.classes, dtype=object)
 
-    def clean(self, values: AnyArray) -> tuple[IntArray, State]:
+    def clean(self, values: AnyArray) -> tuple[Codes, State]:
         """Return the index of each value's level, -1 only when no level stands in for unknown values."""
         known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.data.values import KEYS
+from tacit.numerics.arrays import Integers, Truths
 
 Fixed = Literal["index", "key"]
 # The prime `KEYS` over the golden ratio: multiples of it are spread evenly, consecutive ones far apart, and the product
@@ -28,7 +28,7 @@ class Slice:
     low: int
     high: int
 
-    def chosen(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def chosen(self, numbers: Integers) -> Truths:
         """Return which of the records, given their places or keys, belong to the part."""
         found = scattered(numbers)
         return np.asarray((found >= self.low) & (found < self.high))
@@ -38,7 +38,7 @@ class Slice:
         return f"{scattered_sql(number)} >= {self.low} AND {scattered_sql(number)} < {self.high}"
 
 
-def scattered(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def scattered(numbers: Integers) -> Integers:
     """Return where the permutation takes places or keys."""
     return np.asarray((numbers % KEYS) * _SPREAD % KEYS)
 

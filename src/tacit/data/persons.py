@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import Self, final
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.data.cells import column_of
 from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, keys, text
 from tacit.errors import InvalidParameter, OddTerms
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Integers
 from tacit.numerics.spread import SpreadColumn
 
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -32,7 +31,7 @@ class Persons:
     Numbers follow the ids, not the order of the rows. A row without an id is a person of its own.
     """
 
-    owners: npt.NDArray[np.int64]
+    owners: Integers
     n: int
 
     @classmethod
@@ -48,7 +47,7 @@ class Persons:
         return cls.of(keys(ids))
 
     @classmethod
-    def of(cls, ids: npt.NDArray[np.int64]) -> Self:
+    def of(cls, ids: Integers) -> Self:
         """Number the persons whose ids these are, as `tacit.data.values.keys` reads them."""
         missing = ids == MISSING_KEY
         known, places = np.unique(ids[~missing], return_inverse=True)
@@ -65,17 +64,17 @@ class Persons:
         return np.asarray(shares[places][self.owners])
 
     @cached_property
-    def rows(self) -> npt.NDArray[np.int64]:
+    def rows(self) -> Integers:
         """How many rows each person has: private."""
         return np.bincount(self.owners, minlength=self.n)
 
-    def means(self, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def means(self, steps: Integers) -> Integers:
         """Return how many of so many steps each row has: as many as others of its person, together no more than all."""
         sums = np.zeros(self.n, dtype=np.int64)
         np.add.at(sums, self.owners, steps)
         return np.asarray(sums // np.maximum(self.rows, 1))
 
-    def all_parts(self, steps: int) -> npt.NDArray[np.int64]:
+    def all_parts(self, steps: int) -> Integers:
         """Return how many of so many steps each row has, all of a person's together exactly all, in order of rows.
 
         The first rows of a person have one step more where the number of rows does not divide that of steps.
@@ -87,7 +86,7 @@ class Persons:
         whole, rest = np.divmod(steps, np.maximum(self.rows, 1))
         return np.asarray(whole[self.owners] + (place < rest[self.owners]))
 
-    def parts(self, steps: int) -> npt.NDArray[np.int64]:
+    def parts(self, steps: int) -> Integers:
         """Return how many of so many steps each row has: all of a person's have as many, together no more than all."""
         return np.asarray((steps // np.maximum(self.rows, 1))[self.owners])
 

@@ -18,10 +18,10 @@ from tacit.data.sources.held import HeldTable
 from tacit.data.sources.memory import MemoryTable
 from tacit.data.sources.opening import open_table
 from tacit.data.sources.table import Block, Table
-from tacit.data.values import KEYS, AnyArray, IntArray
+from tacit.data.values import KEYS, AnyArray
 from tacit.errors import InvalidParameter
 from tacit.notebook import card
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 
 if TYPE_CHECKING:
     from tacit.data.mismatches import Mismatches
@@ -161,7 +161,7 @@ class Records:
             raise InvalidParameter("rows of a database have no fixed place: ask records.held() whose rows they are.")
         return self._owned()
 
-    def owners(self) -> IntArray | None:
+    def owners(self) -> Codes | None:
         """Return for each row the number of the person whose it is; None where each record is by itself. Private."""
         found = self.persons()
         return None if found is None else found.owners
@@ -315,7 +315,7 @@ class Records:
         fits = self._room.holds(self.rows, len(self._table.columns))
         return self._with(_table=MemoryTable.of(self) if fits else HeldTable(self), _share=None)
 
-    def chosen(self, rows: IntArray) -> "Records":
+    def chosen(self, rows: Codes) -> "Records":
         """Return some rows, by their place among these, read into memory.
 
         Who pays for what is asked about them is said by `account` of these records, not of those.

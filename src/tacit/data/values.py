@@ -21,9 +21,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Integers
 
-IntArray = npt.NDArray[np.intp]
 AnyArray = npt.NDArray[Any]
 Read = TypeVar("Read")
 
@@ -103,7 +102,7 @@ def text(value: object) -> str | None:
     return None
 
 
-def moments(values: AnyArray) -> npt.NDArray[np.int64]:
+def moments(values: AnyArray) -> Integers:
     """Read every cell as a moment, in whole microseconds since 1970 began; `MISSING_MOMENT` where it is none.
 
     Times with a zone count in UTC, times without one as they are. What lies beyond the years 1 to 9999 is clamped.
@@ -113,7 +112,7 @@ def moments(values: AnyArray) -> npt.NDArray[np.int64]:
     return np.fromiter(each(values, _moment), dtype=np.int64, count=len(values))
 
 
-def keys(values: AnyArray) -> npt.NDArray[np.int64]:
+def keys(values: AnyArray) -> Integers:
     """Read every cell as a key: a whole number below `KEYS`, by a public rule; `MISSING_KEY` when it is missing.
 
     A whole number reads the same whether it comes as 2 or 2.0. Objects that are no key all read as 0, as one and the
@@ -228,7 +227,7 @@ def microseconds(moment: datetime.datetime) -> int:
     return (distance.days * 86_400 + distance.seconds) * 1_000_000 + distance.microseconds
 
 
-def _from_datetimes(values: AnyArray) -> npt.NDArray[np.int64]:
+def _from_datetimes(values: AnyArray) -> Integers:
     """Read numpy's moments, whatever they are counted in; floor what is finer than a microsecond."""
     unit, count = np.datetime_data(values.dtype)
     raw = values.astype(np.int64)

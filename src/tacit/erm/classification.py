@@ -1,21 +1,18 @@
 """Linear classifiers with scikit-learn manners."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.budget import Budget
 from tacit.checks import finite_number
-from tacit.erm.fitting import LinearEstimator, fit_linear, signs
-from tacit.erm.losses.loss import Loss
+from tacit.erm.fitting import LinearEstimator, LossFor, fit_linear, logistic_for, signs
 from tacit.erm.losses.softmax import Softmax
-from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
-from tacit.erm.perturbations.defaults import Kind, default_margin
-from tacit.erm.rows.rows import Rows
+from tacit.erm.losses.standard import Hinge, HuberHinge
+from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told, known_classes
 from tacit.estimators.encoded import learn
@@ -25,7 +22,6 @@ from tacit.estimators.saving.fields import Numbers, Saved, Scalar
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
-Binary = Callable[[Budget | None, Rows], Loss]
 """The loss of two classes for a budget and rows, of which only what is public is used."""
 
 
@@ -65,7 +61,7 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
         check_told(self.classes, X)
         return cast("Self", learn(self, X, y, "classification", sample_weight, groups))
 
-    def _fit(self, X: Any, y: Any, weighing: Weighing, binary: Binary, joint: type[Softmax] | None) -> float:
+    def _fit(self, X: Any, y: Any, weighing: Weighing, binary: LossFor, joint: type[Softmax] | None) -> float:
         """Set the fitted attributes; return the margin that was used."""
         budget, rows, labels = self._read(X, y, numeric=False)
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if joint else 2)
@@ -136,7 +132,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     saved = _LinearClassifier.saved.and_also(margin_=Scalar(0, 100))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
-        self.margin_ = self._fit(X, y, weighing, _logistic, Softmax)
+        self.margin_ = self._fit(X, y, weighing, logistic_for, Softmax)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row."""
@@ -145,10 +141,6 @@ class PrivateLogisticRegression(_LinearClassifier):
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of every class for every row."""
         return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
-
-
-def _logistic(budget: Budget | None, rows: Rows) -> Logistic:
-    return Logistic(default_margin(budget, rows.dimension, rows.count, rows.filled))
 
 
 @final

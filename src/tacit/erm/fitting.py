@@ -1,6 +1,6 @@
 """What all linear estimators do: declare what is public, clip, calibrate, release."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, final
 
@@ -16,8 +16,9 @@ from tacit.data.records import Records
 from tacit.data.streamed import StreamedRows
 from tacit.erm.intervals import noise_intervals
 from tacit.erm.losses.loss import Loss
+from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.coding import default_curves
-from tacit.erm.perturbations.defaults import checked_alpha, is_auto, perturbation_for
+from tacit.erm.perturbations.defaults import checked_alpha, default_margin, is_auto, perturbation_for
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
@@ -36,7 +37,15 @@ from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import by_part
 from tacit.releases import Release, Terms
 
+LossFor = Callable[[Budget | None, Rows], Loss]
+"""The loss that fits a budget and rows: some fade with the noise."""
+
 _LARGEST_ENTRY = 1e40
+
+
+def logistic_for(budget: Budget | None, rows: Rows) -> Logistic:
+    """Return the logistic loss of two classes, with the margin that fits the noise."""
+    return Logistic(default_margin(budget, rows.dimension, rows.count, rows.filled))
 
 
 @final

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from tacit.evaluation.knots import Knots
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats, Integers, Truths
 
 RADIX, LEVELS = 32, 3
 NODES = sum(RADIX ** (level + 1) for level in range(LEVELS))
@@ -47,7 +46,6 @@ _LEAST = 0.35
 """The least weight of a class in the choice of bins."""
 
 Kind = Literal["two", "several", "numbers"]
-Codes = NDArray[np.int64]
 
 
 @final
@@ -136,7 +134,7 @@ class Layout:
         return np.array([1.0] * (self.groups - len(rest)) + rest)
 
     @property
-    def tree_of(self) -> NDArray[np.intp]:
+    def tree_of(self) -> Codes:
         """The tree that every group's edges come from."""
         return np.arange(2) if self.kind == "numbers" else np.zeros(self.groups, dtype=np.intp)
 
@@ -156,9 +154,7 @@ class Layout:
         """Return the numbers that each tree is about."""
         return [values[:, :1], values[:, 1:]] if self.kind == "numbers" else [values]
 
-    def entries(
-        self, values: Floats, groups: NDArray[np.intp]
-    ) -> Iterator[tuple[int, NDArray[np.intp], Floats, NDArray[np.bool_]]]:
+    def entries(self, values: Floats, groups: Codes) -> Iterator[tuple[int, Codes, Floats, Truths]]:
         """Yield what is counted of every row: the tree, the group, the number, and whether it is counted at all."""
         known = groups >= 0
         if self.kind == "numbers":
@@ -174,13 +170,13 @@ class Layout:
                 yield 0, group, values[:, other], known & (groups != other)
 
 
-def codes_of(values: Floats) -> Codes:
+def codes_of(values: Floats) -> Integers:
     """Return the leaf of every number."""
     codes = np.floor(np.arcsinh(values * _FINEST) * _DECADES) + _LEAVES // 2
     return np.asarray(np.clip(codes, 0, _LEAVES - 1), dtype=np.int64)
 
 
-def start_of(codes: Codes | Floats) -> Floats:
+def start_of(codes: Integers | Floats) -> Floats:
     """Return where leaves begin."""
     return np.asarray(np.sinh((codes - _LEAVES // 2) / _DECADES) / _FINEST)
 
@@ -194,7 +190,7 @@ def chosen_knots(layout: Layout, trees: Floats, total: float, noise: float) -> t
     )
 
 
-def _leaves(tree: Floats, total: float, noise: float) -> tuple[Codes, Floats]:
+def _leaves(tree: Floats, total: float, noise: float) -> tuple[Integers, Floats]:
     """Return the leaves that seem to hold something, and how much: every node's children share what it holds.
 
     Children that are no more than noise hold nothing, unless all are: a far leaf would else draw an edge to itself.
@@ -222,7 +218,7 @@ def on_simplex(rows: Floats, totals: Floats) -> Floats:
     return np.asarray(np.maximum(rows - excess[np.arange(len(rows)), np.maximum(last, 0)][:, None], 0.0))
 
 
-def _even(layout: Layout, leaves: Codes, mass: Floats, noise: float) -> tuple[Floats, Floats]:
+def _even(layout: Layout, leaves: Integers, mass: Floats, noise: float) -> tuple[Floats, Floats]:
     """Return the inner edges: even parts of both classes, or even steps around the middle of errors and targets.
 
     Where many records share a score there are two cuts, so that it is a bin of its own and blurs no other.

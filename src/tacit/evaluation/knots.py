@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats, Truths
 
 PARTS = 8
 """Into how many parts a bin is cut to say what lies where in it."""
@@ -31,7 +30,7 @@ class Knots:
     """
 
     edges: Floats
-    cut: NDArray[np.bool_]
+    cut: Truths
 
     @classmethod
     def at(cls, edges: Sequence[float] | Floats, fixed: Sequence[float]) -> Self:
@@ -40,12 +39,12 @@ class Knots:
         return cls(every, np.isin(every, np.asarray(fixed)))
 
     @cached_property
-    def lower(self) -> NDArray[np.intp]:
+    def lower(self) -> Codes:
         """The knot at the lower end of every bin."""
         return np.asarray(np.append(0, np.arange(1, len(self.edges) + 1) + np.cumsum(self.cut)))
 
     @cached_property
-    def upper(self) -> NDArray[np.intp]:
+    def upper(self) -> Codes:
         """The knot at the upper end of every bin."""
         return np.asarray(self.lower + 1)
 
@@ -64,7 +63,7 @@ class Knots:
         """The width of every bin; of the outer ones, the reach."""
         return np.concatenate([[self.reach], np.diff(self.edges), [self.reach]])
 
-    def placed(self, numbers: Floats) -> tuple[NDArray[np.intp], Floats]:
+    def placed(self, numbers: Floats) -> tuple[Codes, Floats]:
         """Return the bin of each number, whose upper edge belongs to it, and how far up it lies, from 0 to 1."""
         edges, last = self.edges, len(self.edges)
         bins = np.searchsorted(edges, numbers, side="left")
@@ -87,7 +86,7 @@ class Knots:
         return self.places(_SHARES).ravel()
 
     @cached_property
-    def ends(self) -> NDArray[np.intp]:
+    def ends(self) -> Codes:
         """For every part of a bin the lowest part that has the same score: its bin's where many share a score."""
         parts = np.arange(len(self.spans) * PARTS)
         shared = self.cut[:-1] & self.cut[1:]

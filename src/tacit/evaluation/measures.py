@@ -6,10 +6,9 @@ All work along the last axis, so that many tables are measured at once.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 
 Measure = Callable[[Floats], Floats]
 
@@ -26,7 +25,7 @@ def auc(floors: Floats) -> Measure:
     return measure
 
 
-def average_precision(floor: float, ends: NDArray[np.intp]) -> Measure:
+def average_precision(floor: float, ends: Codes) -> Measure:
     """Return the mean precision over recall; `ends` says down to which part scores are the same."""
     shared = ends != np.arange(len(ends))
     shared |= np.isin(np.arange(len(ends)), ends[shared])

@@ -25,7 +25,7 @@ from tacit.evaluation.bins import LARGEST
 from tacit.evaluation.sketch import in_steps
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.reading import listed
-from tacit.numerics.arrays import Floats, unmasked
+from tacit.numerics.arrays import Codes, Floats, unmasked
 from tacit.releases import Release, Terms
 
 Answer = TypeVar("Answer")
@@ -213,6 +213,6 @@ def numbers_of(values: Any, count: int, low: float, high: float) -> Floats:
         return np.clip(np.nan_to_num((read - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
 
 
-def groups_of(model: Any, targets: NDArray[Any]) -> NDArray[np.intp]:
+def groups_of(model: Any, targets: NDArray[Any]) -> Codes:
     """Return the class of each row, -1 for none."""
     return places(targets, model.classes_)

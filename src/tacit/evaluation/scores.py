@@ -28,7 +28,7 @@ from tacit.evaluation.reading import (
 )
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Truths
 from tacit.releases import Release
 
 _STEPS = 2.0**20
@@ -169,7 +169,7 @@ def _held(model: Any, X: Any, y: Any, ledger: Ledger | None, random_state: objec
     return held_out(X, y, ledger, random_state, classes=True)
 
 
-def _equal(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+def _equal(first: NDArray[Any], second: NDArray[Any]) -> Truths:
     """Say for each record whether two cells are the same text or number, exactly."""
     kinds = {first.dtype.kind, second.dtype.kind}
     if kinds <= set("biuf"):
@@ -181,7 +181,7 @@ def _equal(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
     return np.fromiter((one is not None and one == other for one, other in pairs), np.bool_, len(first))
 
 
-def _losses(chances: NDArray[np.float64], top: float) -> NDArray[np.float64]:
+def _losses(chances: Floats, top: float) -> Floats:
     """Return -log(chance) between 0 and top for each; top for what is no chance, which NaN is not."""
     some = chances > 0
     inside = np.where(some, np.minimum(chances, 1.0), 1.0)

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit import noise
 from tacit.accounting.events import Event, dp_event
@@ -25,7 +24,7 @@ from tacit.mechanisms.gaussian import Multipliers
 from tacit.mechanisms.laplace import laplace_law
 from tacit.mechanisms.mechanism import Mechanism, budget_event, checked_budget, inflated
 from tacit.noise import Source, add_on_grid
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats, Truths
 
 _UNIT = 2.0**20
 _LOOK = Fraction(1, 8)
@@ -43,8 +42,8 @@ class RowMarks:
     """
 
     values: Floats
-    groups: NDArray[np.intp]
-    right: NDArray[np.bool_] | None
+    groups: Codes
+    right: Truths | None
     weights: Floats | None
 
 

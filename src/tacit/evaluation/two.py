@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
@@ -18,7 +18,7 @@ from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.knots import Knots
 from tacit.evaluation.reading import SURE
 from tacit.evaluation.table import BLUR, Measure, ScoreTable, doubted, figure_of
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 from tacit.releases import Release
 
 _CLEAR = 2.0
@@ -53,7 +53,7 @@ class Calibration:
     predicted: Floats
     observed: tuple[Figure, ...]
     knots: Knots
-    first: NDArray[np.intp]
+    first: Codes
 
     def shares(self, probabilities: ArrayLike) -> Floats:
         """Return, for each of these probabilities, which part of it counts in which group: rows that add to 1."""
@@ -242,7 +242,7 @@ class TwoClassReport(Report):
         return np.array([_monotone(row) for row in self.table.masses])
 
     @cached_property
-    def _groups(self) -> NDArray[np.intp]:
+    def _groups(self) -> Codes:
         """The first bin of every group of knots that holds clearly more than noise, and no small part of all."""
         held = np.maximum(self.table.counts.sum(axis=0), 0.0)
         least = max(_CLEAR * self.table.floor, float(held.sum()) / (2 * len(held)))

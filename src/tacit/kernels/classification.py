@@ -7,10 +7,11 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.erm.fitting import signs
+from tacit.budget import Budget
+from tacit.erm.fitting import logistic_for, signs
+from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
-from tacit.erm.losses.standard import Logistic
-from tacit.erm.perturbations.defaults import MARGIN
+from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.parameters import needed_budget
@@ -77,10 +78,14 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
         classes, indices, assumed = known_classes(self.classes, labels, np.inf if self._joint else 2)
         factors = class_factors(self.class_weight, classes)
         several = len(classes) > 2
-        margin = MARGIN if budget is not None and self._joint and not several else 0.0
-        loss = Softmax(len(classes)) if several else Logistic(margin) if margin else CLASSIFICATION[self.loss]
+
+        def loss_for(budget: Budget | None, rows: Rows) -> Loss:
+            if several:
+                return Softmax(len(classes))
+            return logistic_for(budget, rows) if self._joint else CLASSIFICATION[self.loss]
+
         targets, counted = indices if several else signs(indices), by_class(factors, indices)
-        found = self._release(domain, X, records, targets, loss, budget, assumed, weighing, counted)
+        found = self._release(domain, X, records, targets, loss_for, budget, assumed, weighing, counted)
         self.classes_ = classes
         self.margin_ = found.margin
         self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.budget import Budget
 from tacit.checks import is_whole, whole_number
 from tacit.data.streamed import StreamedRows
-from tacit.erm.losses.loss import Loss
+from tacit.erm.fitting import LossFor
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
@@ -87,7 +87,7 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         X: Any,
         records: Any,
         targets: Any,
-        loss: Loss,
+        loss_for: LossFor,
         budget: Budget | None,
         assumed: str,
         weighing: Weighing,
@@ -106,7 +106,9 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
                 targets, shares = beside(targets, features), None if shares is None else shares.beside(features)
             else:
                 features = make(records)
-            return release_linear(mapped, features, targets, loss, budget, self.perturbation, self.alpha, terms, shares)
+            return release_linear(
+                mapped, features, targets, loss_for, budget, self.perturbation, self.alpha, terms, shares
+            )
         if factors is not None:
             raise InvalidParameter(f"method={self.method!r} takes no class_weight. Use 'landmarks' or 'fourier'.")
         weighing.refuse(f"method={self.method!r}")

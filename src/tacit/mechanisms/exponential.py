@@ -16,6 +16,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism, checked_sensitivity, pure_part, typed_below
 from tacit.mechanisms.reading import LARGEST, listed, numbers
 from tacit.noise import Source
+from tacit.numerics.arrays import Floats
 
 _SCORE_ERROR = Fraction(1, 2**36)
 
@@ -90,7 +91,7 @@ class Exponential(Mechanism[ArrayLike, int]):
         return int(np.argmax(logits + noise.gumbel(source, self.candidates)))
 
 
-def _behind(scores: NDArray[Any]) -> NDArray[np.float64]:
+def _behind(scores: NDArray[Any]) -> Floats:
     """Return each score less the largest, rounded once; NaN counts as 0."""
     if scores.dtype == object:
         top = max(scores)

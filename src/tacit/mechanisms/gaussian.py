@@ -14,7 +14,8 @@ from tacit.checks import checked_confidence
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import AdditiveNoise, fine_grid, inflated
-from tacit.noise import NEGLECTED, Integers, Source, gaussian_error
+from tacit.noise import NEGLECTED, Source, gaussian_error
+from tacit.numerics.arrays import Integers
 
 _LARGEST_SHIFT = 20.0
 _ROUNDING = 1 + 2.0**-45

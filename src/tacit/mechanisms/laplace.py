@@ -11,7 +11,8 @@ from tacit.accounting.events import Event, dp_event
 from tacit.checks import checked_confidence, exact_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, fine_grid, inflated
-from tacit.noise import LAPLACE_ERROR, Integers, Source
+from tacit.noise import LAPLACE_ERROR, Source
+from tacit.numerics.arrays import Integers
 
 
 @final

@@ -14,7 +14,8 @@ from tacit.budget import Budget, plain_budget
 from tacit.checks import exact_number, finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.reading import add_exactly, numbers
-from tacit.noise import LARGEST_SCALE, Integers, Source, add_on_grid, power_of_two_below
+from tacit.noise import LARGEST_SCALE, Source, add_on_grid, power_of_two_below
+from tacit.numerics.arrays import Floats, Integers
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer", covariant=True)
@@ -51,7 +52,7 @@ class Mechanism(ABC, Generic[Value, Answer]):
 
 
 @dataclass(frozen=True)
-class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
+class AdditiveNoise(Mechanism[ArrayLike, "float | Floats"]):
     """Noise added to a number or an array on a public power-of-two grid.
 
     Every value of the calibrated shape has an answer: numbers of any kind are taken exactly, numbers beyond a
@@ -118,7 +119,7 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | NDArray[np.float64]"]):
         """Return the value read exactly; refuse another shape, which is public, and nothing else."""
         return numbers("the value to release", value, self.shape)
 
-    def randomise(self, value: ArrayLike, source: Source) -> "float | NDArray[np.float64]":
+    def randomise(self, value: ArrayLike, source: Source) -> "float | Floats":
         """Return the value, as `check` read it, rounded to the grid, plus noise."""
         read = np.asarray(value)
         add = add_exactly if read.dtype == object else add_on_grid

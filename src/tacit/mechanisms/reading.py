@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
-from tacit.noise import Integers
-from tacit.numerics.arrays import are_all, unmasked
+from tacit.numerics.arrays import Floats, Integers, are_all, unmasked
 
 LARGEST = sys.float_info.max
 """Numbers beyond this, on either side, are read as this."""
@@ -68,7 +67,7 @@ def in_units(number: Fraction, grid: float) -> int:
     return whole + (2 * rest > divisor or (2 * rest == divisor and whole % 2))
 
 
-def add_exactly(value: NDArray[Any], noise: Integers, grid: float) -> NDArray[np.float64]:
+def add_exactly(value: NDArray[Any], noise: Integers, grid: float) -> Floats:
     """Round fractions to the grid and add noise counted in grid units; the only rounding is of the sum."""
     unit, most = Fraction(grid), Fraction(LARGEST)
     sums = (

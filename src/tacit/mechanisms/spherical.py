@@ -10,7 +10,8 @@ from tacit import noise
 from tacit.checks import exact_number
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import AdditiveNoise, inflated
-from tacit.noise import Integers, Source, power_of_two_below, spherical_error
+from tacit.noise import Source, power_of_two_below, spherical_error
+from tacit.numerics.arrays import Integers
 
 
 @final

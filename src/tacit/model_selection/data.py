@@ -24,7 +24,7 @@ from tacit.estimators.encoded import refuse_targets, target_of
 from tacit.estimators.price import Price, Priced
 from tacit.estimators.tables import validated
 from tacit.noise import public_stream
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats, Truths
 
 _COINS = 7
 """The seed of the public coins: they may be known to all, and are the same for every search of the same data."""
@@ -100,7 +100,7 @@ class Data:
         """Whom a release about the data protects."""
         return self.X.whom if isinstance(self.X, Records) else "record" if self.persons is None else "person"
 
-    def part(self, chosen: NDArray[np.bool_]) -> "Data":
+    def part(self, chosen: Truths) -> "Data":
         """Return the slots where `chosen` is true."""
         owners = self._owners
         rows = np.flatnonzero(chosen if owners is None else chosen[owners])
@@ -149,7 +149,7 @@ class Data:
         return np.ones(len(self.targets())) if own is None else own
 
 
-def places(slots: int) -> NDArray[np.intp]:
+def places(slots: int) -> Codes:
     """Return a public order of the slots."""
     return np.argsort(public_stream(_COINS, slots), kind="stable")
 

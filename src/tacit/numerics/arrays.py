@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
 
 UNIT_ROUNDOFF = 2.0**-53
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileNotWritten, InvalidParameter, QueryFailed
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 
 _EIGHT = 8
 _LEVELS = 7
@@ -117,7 +117,7 @@ class DiskArray(Elsewhere):
         self.files[0].read(start * self.width, found.reshape(-1))
         return found
 
-    def take(self, rows: NDArray[np.intp]) -> Floats:
+    def take(self, rows: Codes) -> Floats:
         """Return the rows at some places."""
         found = np.empty((len(rows), *self.shape[1:]))
         for row, place in zip(found.reshape(len(rows), -1), rows.tolist(), strict=True):

@@ -14,7 +14,7 @@ from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
 from tacit.data.stored import Stored, check_declared
 from tacit.noise import unique_name
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 
 if TYPE_CHECKING:
     from tacit.data.records import Records
@@ -44,7 +44,7 @@ class MemoryTable(Table):
         self._states = {name: state for name, (_, state) in found.items()}
 
     @classmethod
-    def of(cls, records: "Records", rows: "slice | np.typing.NDArray[np.intp]" = slice(None)) -> "MemoryTable":
+    def of(cls, records: "Records", rows: "slice | Codes" = slice(None)) -> "MemoryTable":
         """Return some rows of records, by their place in one reading of them, as they were cleaned there.
 
         Rows of a database have no fixed place. Features of one reading beside labels of another would belong to
@@ -87,7 +87,7 @@ class MemoryTable(Table):
         rows = self.rows(part, key)
         return self.n if rows is None else len(rows)
 
-    def rows(self, part: Slice | None, key: str | None) -> "np.typing.NDArray[np.intp] | None":
+    def rows(self, part: Slice | None, key: str | None) -> "Codes | None":
         """Return the places of a part's records, or None for all of them."""
         if part is None:
             return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.arrays import UNIT_ROUNDOFF, Codes, Floats
 
 
 @final
@@ -49,7 +49,7 @@ class Softmax(Loss):
         """Zero scores give every class the same probability."""
         return math.log(self.classes)
 
-    def prepare(self, targets: object) -> NDArray[np.intp]:
+    def prepare(self, targets: object) -> Codes:
         """Check that targets are class indices."""
         given = np.asarray(targets)
         if given.dtype.kind not in "iu" or np.any(given < 0) or np.any(given >= self.classes):

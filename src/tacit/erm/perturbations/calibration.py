@@ -18,7 +18,8 @@ from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import AdditiveNoise
 from tacit.mechanisms.spherical import SphericalLaplace
-from tacit.noise import NEGLECTED, Integers, Source, gaussian_error, power_of_two_below
+from tacit.noise import NEGLECTED, Source, gaussian_error, power_of_two_below
+from tacit.numerics.arrays import Integers
 from tacit.numerics.bisection import bisect
 
 Kind = Literal["gaussian", "spherical", "laplace"]

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.erm.rows.matrix import Matrix
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 from tacit.numerics.exact import Point, long_product, two_product, two_sum
 
 
@@ -53,7 +52,7 @@ class Block:
             low += lost
         return high + low
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
+    def take(self, rows: Codes) -> Self:
         """Return some of the rows, as a copy."""
         scale = None if self.scale is None else self.scale[rows]
         weights = None if self.weights is None else self.weights[rows]

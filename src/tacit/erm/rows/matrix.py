@@ -13,10 +13,9 @@ from typing import Any, Self, final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 from tacit.numerics.disk import DiskArray
 from tacit.numerics.exact import Point, long_product, long_sum, two_sum
 from tacit.numerics.products import square_lengths
@@ -49,7 +48,7 @@ class StoredRows(ABC):
         """Return every step-th row; dense ones share their memory."""
 
     @abstractmethod
-    def take(self, indices: NDArray[np.intp]) -> "Matrix":
+    def take(self, indices: Codes) -> "Matrix":
         """Return a copy of the rows at the indices, as doubles."""
 
     @abstractmethod
@@ -64,7 +63,7 @@ class Matrix(StoredRows):
         """Return every step-th row; dense ones share their memory."""
         return type(self)(self.array[::step])
 
-    def take(self, indices: NDArray[np.intp]) -> Self:
+    def take(self, indices: Codes) -> Self:
         """Return a copy of the rows at the indices, as doubles."""
         return type(self)(self.array[indices].astype(np.float64))
 
@@ -217,7 +216,7 @@ class DiskMatrix(StoredRows):
         sample = self.array[::step]
         return DiskMatrix(sample) if isinstance(sample, DiskArray) else DenseMatrix(sample)
 
-    def take(self, indices: NDArray[np.intp]) -> Matrix:
+    def take(self, indices: Codes) -> Matrix:
         """Read the rows at the indices."""
         return DenseMatrix(self.array.take(indices))
 
@@ -240,7 +239,7 @@ class SpreadMatrix(StoredRows):
         """Return a sample, on the same nodes."""
         return SpreadMatrix(self.array.every(step))
 
-    def take(self, indices: NDArray[np.intp]) -> Matrix:
+    def take(self, indices: Codes) -> Matrix:
         """Refuse: rows stay where they are."""
         raise NotImplementedError("rows stay on the nodes of their cluster")
 

@@ -11,14 +11,13 @@ from functools import partial
 from typing import Any, Self, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import finite_number, whole_number
 from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
 from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, SpreadMatrix, StoredRows, as_matrix
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import UNIT_ROUNDOFF, Floats
+from tacit.numerics.arrays import UNIT_ROUNDOFF, Codes, Floats
 from tacit.numerics.disk import DiskArray, by_part
 from tacit.numerics.spread import SpreadTable, in_lot, plain
 from tacit.numerics.threads import Bounds, Threads, longest, threads
@@ -142,7 +141,7 @@ class Rows:
         shares = None if self.shares is None else self.shares.every(step)
         return replace(self, matrix=self.matrix.every(step), scale=scale, shares=shares)
 
-    def take(self, indices: NDArray[np.intp]) -> Block:
+    def take(self, indices: Codes) -> Block:
         """Return the rows at the indices, as a copy, each of which counts in full."""
         scale = None if self.scale is None else self.scale[indices]
         return Block(self.matrix.take(indices), scale, self.constant)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tacit.budget import Budget
 from tacit.data.shares import Shares
-from tacit.erm.fitting import fit_linear
-from tacit.erm.losses.loss import Loss, PointwiseLoss
+from tacit.erm.fitting import LossFor, fit_linear
+from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.kernels.fit.problem import LinearModel
@@ -45,7 +45,7 @@ def release_linear(
     mapped: Landmarks | FourierFeatures,
     features: NDArray[Any] | DiskArray | SpreadTable,
     targets: Any,
-    loss: Loss,
+    loss_for: LossFor,
     budget: Budget | None,
     perturbation: str,
     alpha: Alpha,
@@ -62,6 +62,7 @@ def release_linear(
     norm = mapped.inner_domain.norm
     rows = Rows.clipped(features, norm) if isinstance(features, np.ndarray) else Rows.stored(features, np.inf, norm)
     rows = rows.weighed(shares)
+    loss = loss_for(budget, rows)
     kind = perturbation if perturbation != "auto" else "objective" if np.isfinite(loss.smoothness) else "output"
     fitted = fit_linear(rows, targets, loss, budget, kind, alpha, terms.and_also(f"features by public {mapped.source}"))
     return Released(mapped.model(fitted.weights), fitted.alpha, fitted.release, fitted.margin)

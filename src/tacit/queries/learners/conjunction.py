@@ -12,6 +12,7 @@ from tacit.estimators.encoded import rows_of
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.saving.fields import TEXT, Listed, Numbers, Saved, Scalar
 from tacit.estimators.tables import validated
+from tacit.numerics.arrays import Truths
 from tacit.queries.learners.learner import Labels, SQClassifier, cleaned_as
 from tacit.queries.learners.saved import CLASSIFIER, known_columns
 from tacit.queries.oracle.session import Session
@@ -83,7 +84,7 @@ class ConjunctionClassifier(SQClassifier):
         broken = (~true & self.needed_[:, 0]) | (true & self.needed_[:, 1])
         return np.asarray(self.classes_[(~broken.any(axis=1)).astype(np.intp)])
 
-    def _true(self, X: Any) -> NDArray[np.bool_]:
+    def _true(self, X: Any) -> Truths:
         """Return which features of each record are true: numbers above 0, and flags with their word for true."""
         if not hasattr(self, "columns_"):
             rows = validated(self, rows_of(self, X), reset=False)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats, Truths
 from tacit.queries.learners.domains import CodeColumn, Feature
 
 
@@ -26,7 +25,7 @@ class FeatureLiteral:
     up_to: bool
     contrary: bool = False
 
-    def holds(self, codes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def holds(self, codes: Codes) -> Truths:
         """Return where it is true, given the codes of all features."""
         own = codes[:, self.feature]
         return np.asarray((own <= self.code if self.up_to else own == self.code) != self.contrary)

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.columns import Column
 from tacit.data.persons import Persons
 from tacit.data.sources.table import Block
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Codes, Floats
 from tacit.sums.engines.engine import Engine, Part, Prepared, cut_for, steps_for
 from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, rounded, row_shift
 from tacit.sums.language import Expression
@@ -181,7 +180,7 @@ class _Some:
                 known[name] = np.asarray(flipped, dtype=np.intp) if self.label[2] else flipped
         return known[name]
 
-    def _places(self, prepared: Prepared) -> NDArray[np.intp]:
+    def _places(self, prepared: Prepared) -> Codes:
         """Return the number of the level that each record is at, or the number of levels if at none."""
         return np.concatenate([_places(prepared.levels, values) for values in self._evaluated(prepared.columns)])
 
@@ -227,7 +226,7 @@ class _Some:
             yield start, block.toarray() if sparse.issparse(block) else block
 
 
-def _places(levels: Sequence[tuple[float, ...]], columns: Sequence[Floats]) -> NDArray[np.intp]:
+def _places(levels: Sequence[tuple[float, ...]], columns: Sequence[Floats]) -> Codes:
     """Return the number of the level that each record is at, or the number of levels: column by column."""
     code = np.zeros(len(columns[0]), dtype=np.intp)
     known: dict[tuple[float, ...], int] = {(): 0}
