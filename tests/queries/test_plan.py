@@ -1,15 +1,18 @@
 """Plans: from a tolerance to a budget and back, with the lecture's constants made explicit."""
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.queries import Histogram, RowSums, StatisticalOracle, StatisticalQuery
+from tacit.queries import Histogram, RowSums, SQDecisionTree, StatisticalOracle, StatisticalQuery
 from tacit.queries.oracle.plan import Demand, enough_records, plan_for_budget, plan_for_tolerance
 
 HUNDRED = [StatisticalQuery(lambda t: t.x0)] * 100
@@ -33,6 +36,32 @@ def test_the_noise_that_is_cheaper_is_chosen_and_named() -> None:
     ]
     assert chosen == ["laplace", "laplace", "gaussian", "gaussian"]
     assert plan_for_budget(Demand.of_queries(HUNDRED, 10_000), Budget(1.0)).noise == "laplace"
+
+
+@pytest.mark.parametrize("accountant", ["basic", "renyi", "gaussian"])
+def test_every_kind_of_account_pays_for_questions(accountant: Any, tmp_path: Path) -> None:
+    """A question by epsilon or tolerance, and rounds of them: by Gaussian noise where nothing else is paid for."""
+    ledger = Ledger.create(tmp_path / "l.db", name="a", budget=Budget(4.0, 1e-5), accountant=accountant)
+    rows = np.linspace(0, 1, 4_000).reshape(-1, 1)
+    oracle = StatisticalOracle((rows, [0, 1] * 2_000), bounds=(0, 1), ledger=ledger)
+    query = StatisticalQuery(lambda t: t.x0)
+    for how in ({"epsilon": 0.5}, {"tolerance": 0.1}):
+        answer = oracle.ask(query, delta=1e-6, **how)
+        assert answer.plan.noise == ("gaussian" if accountant == "gaussian" else "laplace")
+        assert abs(answer.value - 0.5) < 3 * answer.tolerance
+    tree = SQDecisionTree(epsilon=0.5, delta=1e-6, max_depth=2)
+    assert tree.learn(oracle).plans_[0].noise == tree.set_params(ledger=ledger).preview(4_000, 1)[0].noise
+    assert len([entry for entry in ledger.entries() if entry.amount]) == 3
+
+
+def test_an_account_for_gaussian_noise_alone_says_that_it_needs_a_delta(tmp_path: Path) -> None:
+    """Without one nothing is charged, and the words say what to give."""
+    ledger = Ledger.create(tmp_path / "l.db", name="a", budget=Budget(1.0, 1e-5), accountant="gaussian")
+    oracle = StatisticalOracle((np.zeros((100, 1)), [0, 1] * 50), bounds=(0, 1), ledger=ledger)
+    for how in ({"epsilon": 0.5}, {"tolerance": 0.5}):
+        with pytest.raises(InvalidParameter, match="delta"):
+            oracle.ask(StatisticalQuery(lambda t: t.x0), **how)
+    assert not ledger.spent
 
 
 def test_laplace_noise_leaves_a_delta_unspent() -> None:

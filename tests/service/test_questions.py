@@ -3,16 +3,18 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from support.pages import ASK, field, send, sign_in
 from support.service import Running, running, truth
 from tacit.accounting.store import Store
 from tacit.budget import Budget
 from tacit.errors import LedgerBusy, WitnessFailed
 from tacit.queries.oracle import oracle as oracle_module
 from tacit.service import requests
+from tacit.service.registering import Accountant
 from tacit.service.remembering import Remembering
 from tacit.service.state import ANSWER, REQUEST, State
 
@@ -60,6 +62,22 @@ def test_a_price_is_what_is_charged_and_charges_nothing(served: Running) -> None
         assert _spent(served) == before + Budget(price["cost"]["epsilon"])
     dear = served.post("/v1/datasets/clinic/price", {"what": "queries", **QUESTION, "epsilon": 4}).json()
     assert not dear["affordable"]
+
+
+@pytest.mark.parametrize("accountant", get_args(Accountant))
+def test_one_question_is_answered_whatever_the_account_adds_up(tmp_path: Path, accountant: str) -> None:
+    """As its page proposes, and over HTTP by epsilon and by tolerance."""
+    with running(tmp_path / "service", accountant=accountant) as served:
+        sign_in(served, "alice")
+        page = served.client.get("/datasets/clinic").text
+        proposed = {name: field(page, name) for name in ("key", "epsilon", "delta")}
+        answered = send(served, "/datasets/clinic", action="ask", **{**ASK, **proposed})
+        assert (answered.status_code, 'class="answer"' in answered.text) == (200, True)
+        for how in ({"epsilon": 0.1}, {"tolerance": 0.2}):
+            body = {"queries": QUESTION["queries"], "delta": float(proposed["delta"]), **how}
+            before = _spent(served)
+            assert served.post(ROUTE, body).status_code == 200
+            assert _spent(served) != before
 
 
 def test_the_same_key_is_told_the_same_and_charged_once(served: Running) -> None:

@@ -25,5 +25,5 @@ def send(clinic: Running, place: str, form_on: str | None = None, **fields: str)
 
 
 def field(text: str, name: str) -> str:
-    """Return what a hidden field of a page holds."""
-    return re.search(rf'name="{name}" value="([^"]*)"', text)[1]
+    """Return what a field of a page holds at first."""
+    return re.search(rf'name="{name}"(?: type="[a-z]+")? value="([^"]*)"', text)[1]

@@ -106,7 +106,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         fresh._declare(None)
         names = tuple(f"x{j}" for j in range(features)) if isinstance(features, int) else tuple(features or ())
         rounds = fresh._rounds(count, fresh._columns(names), self._likely_labels())
-        return planned(rounds, count, self._budget(), **self._manner())
+        return planned(rounds, count, self._budget(), payer=self.ledger, **self._manner())
 
     def _budget(self) -> Budget | None:
         return needed_budget(self.epsilon, self.delta)

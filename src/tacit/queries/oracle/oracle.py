@@ -310,8 +310,9 @@ class StatisticalOracle:
         if checked_noise_rate(noise_rate) > 0:
             self._engine.check_labels()
         return Demand.of_queries(
-            queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of, cut=self._engine.cut
-        )
+            queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of, cut=self._engine.cut,
+            payer=self._ledger,
+        )  # fmt: skip
 
     def _left(self) -> Budget | None:
         """Return what the ledger has left, or None if there is no ledger or nothing left."""

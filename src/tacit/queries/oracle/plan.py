@@ -22,6 +22,7 @@ from typing import Literal, final
 from scipy.special import ndtri
 
 from tacit.accounting.analytic import gaussian_shift
+from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import NEIGHBOURS, Unit
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, exact_number, finite_number, positive_number, whole_number
@@ -43,6 +44,7 @@ class Demand:
 
     `factor` is 1/(1 - 2 eta) for labels that are wrong at rate eta: what the correction multiplies everything by.
     `of` says what the tolerance is about: the population that the records were drawn from, or these records.
+    `noises` are the kinds of noise that whoever pays takes.
     """
 
     n: int
@@ -56,6 +58,7 @@ class Demand:
     of: Target = "population"
     coarseness: float = 0.0
     whom: Unit = "record"
+    noises: tuple[NoiseKind, ...] = ("laplace", "gaussian")
 
     @classmethod
     def of_queries(
@@ -67,8 +70,12 @@ class Demand:
         noise_rate: float = 0.0,
         of: Target = "population",
         cut: int = 1,
+        payer: Ledger | None = None,
     ) -> "Demand":
-        """Add up what the queries need of n records, or of n persons that are cut into so many parts."""
+        """Add up what the queries need of n records, or of n persons that are cut into so many parts.
+
+        The payer's account may take one kind of noise alone.
+        """
         if of not in ("population", "sample"):
             raise InvalidParameter(f"of must be 'population' or 'sample', got {of!r}.")
         steps = steps_for(n * cut)
@@ -87,6 +94,7 @@ class Demand:
             of=of,
             coarseness=max(query.coarseness(steps) for query in queries),
             whom="record" if cut == 1 else "person",
+            noises=("gaussian",) if payer is not None and payer.accountant == "gaussian" else ("laplace", "gaussian"),
         )
 
     @property
@@ -113,6 +121,16 @@ class Demand:
         """The probability with which the noise in one number may exceed its error."""
         share = 2.0 if self._sampled else 1.0
         return (1.0 - self.confidence) / (share * self.size)
+
+    def noise_kinds(self, budget: Budget) -> tuple[NoiseKind, ...]:
+        """Return the kinds of noise that a budget allows and whoever pays takes."""
+        kinds = tuple(kind for kind in self.noises if kind == "laplace" or not budget.is_pure)
+        if not kinds:
+            raise InvalidParameter(
+                "a 'gaussian' account pays for Gaussian noise alone, which needs delta > 0, got 0. "
+                "Nothing was charged. Give a delta well below 1/n."
+            )
+        return kinds
 
     def mechanism(self, noise: NoiseKind, budget: Budget) -> Laplace | Gaussian:
         """Return the noise for the sums."""
@@ -175,8 +193,9 @@ class Plan:
 
 
 def plan_for_budget(demand: Demand, budget: Budget) -> Plan:
-    """Return the better of Laplace and Gaussian noise for a budget; without a delta there is Laplace noise only."""
-    return min((_plan(demand, noise, budget) for noise in noise_kinds(budget)), key=lambda plan: plan.tolerance)
+    """Return the better of Laplace and Gaussian noise for a budget; Gaussian noise needs a delta."""
+    kinds = demand.noise_kinds(budget)
+    return min((_plan(demand, noise, budget) for noise in kinds), key=lambda plan: plan.tolerance)
 
 
 def plan_for_tolerance(
@@ -189,7 +208,8 @@ def plan_for_tolerance(
     """
     wanted = positive_number("tolerance", tolerance)
     allowed = wanted - demand.sampling
-    plans = [_kept(demand, noise, allowed, delta) for noise in noise_kinds(Budget(1.0, delta)) if allowed > 0]
+    kinds = demand.noise_kinds(Budget(1.0, delta))
+    plans = [_kept(demand, noise, allowed, delta) for noise in kinds if allowed > 0]
     found = [plan for plan in plans if plan is not None]
     if not found:
         raise InvalidParameter(_too_few(demand, wanted, left() or Budget(1.0, delta)))
@@ -220,11 +240,6 @@ def checked_noise_rate(noise_rate: float) -> float:
     if not 0 <= number < 0.5:
         raise InvalidParameter(f"noise_rate must be at least 0 and below 1/2, got {noise_rate!r}.")
     return number
-
-
-def noise_kinds(budget: Budget) -> tuple[NoiseKind, ...]:
-    """Return the kinds of noise that a budget allows."""
-    return ("laplace",) if budget.is_pure else ("laplace", "gaussian")
 
 
 def _plan(demand: Demand, noise: NoiseKind, budget: Budget) -> Plan:

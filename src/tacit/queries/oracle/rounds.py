@@ -28,7 +28,7 @@ from tacit.mechanisms.mechanism import Mechanism, typed_below
 from tacit.noise import Source, add_on_grid
 from tacit.numerics.arrays import Floats
 from tacit.numerics.process import this_process
-from tacit.queries.oracle.plan import Demand, NoiseKind, Plan, noise_kinds
+from tacit.queries.oracle.plan import Demand, NoiseKind, Plan
 
 
 @final
@@ -148,7 +148,8 @@ class Rounds(Mechanism[None, OpenRounds]):
             except InvalidParameter:
                 return math.inf
 
-        return min((cls(budget, kind, count, size) for kind in noise_kinds(budget)), key=error)
+        kinds = demands[0].noise_kinds(budget)
+        return min((cls(budget, kind, count, size) for kind in kinds), key=error)
 
     @cached_property
     def event(self) -> Event:

@@ -34,14 +34,15 @@ _PARTS = {"all": "all of them", "train": "the part for training", "test": "the p
 @router.get("")
 def shown(name: str, request: Request, service: TheService, caller: SignedIn) -> Response:
     """Show what may be asked."""
-    return _page(request, service.datasets.of(caller, name), caller, _USUAL)
+    dataset = service.datasets.of(caller, name)
+    return _page(request, dataset, caller, usual_of(dataset, _USUAL))
 
 
 @router.post("")
 def asked(name: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
     """Tell what a question would cost, or answer it."""
     dataset = service.datasets.of(caller, name)
-    given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
+    given = {each: text_of(fields, each, usual) for each, usual in usual_of(dataset, _USUAL).items()}
     try:
         questions = _questions(given, dataset.schema)
         if text_of(fields, "action") == "price":
@@ -61,6 +62,12 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
 def parts_of(dataset: Dataset) -> list[tuple[str, str]]:
     """Return the parts of a data set, in words."""
     return [(part, _PARTS.get(part, part)) for part in dataset.document["parts"]]
+
+
+def usual_of(dataset: Dataset, usual: Mapping[str, str]) -> dict[str, str]:
+    """Return what a form holds at first: where the account pays for Gaussian noise alone, the delta that it needs."""
+    account = dataset.account
+    return {**usual, "delta": f"{account.budget.delta:g}"} if account.accountant == "gaussian" else dict(usual)
 
 
 def _questions(given: Mapping[str, str], schema: Schema) -> Questions:

@@ -21,7 +21,7 @@ from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, te
 from tacit.service.pages.rendering import HEADERS, go, metered, page
 from tacit.service.refusals import body_of, forbidden, missing, status_of
 from tacit.service.requests import checked_key
-from tacit.service.routes.pages.asking import parts_of
+from tacit.service.routes.pages.asking import parts_of, usual_of
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
 
@@ -41,14 +41,15 @@ _LOOK_AGAIN = 2
 @router.get("/datasets/{name}/train")
 def shown(name: str, request: Request, service: TheService, caller: SignedIn) -> Response:
     """Show what may be trained, and what was."""
-    return _page(request, service, service.datasets.of(caller, name), caller, _USUAL)
+    dataset = service.datasets.of(caller, name)
+    return _page(request, service, dataset, caller, usual_of(dataset, _USUAL))
 
 
 @router.post("/datasets/{name}/train")
 def trained(name: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
     """Tell what a fit would cost, or begin it."""
     dataset = service.datasets.of(caller, name)
-    given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
+    given = {each: text_of(fields, each, usual) for each, usual in usual_of(dataset, _USUAL).items()}
     try:
         body = _body(given)
         if text_of(fields, "action") == "price":
