@@ -18,7 +18,7 @@ import numpy as np
 from speed_peers import peer_python
 
 from tacit import PrivateLogisticRegression
-from tacit.audit import LikelihoodRatio, Report, audit, picture
+from tacit.audit import AuditReport, LikelihoodRatio, audit, picture
 from tacit.audit.laws import LOGISTIC, CountedRows, NoiseLaw, ObjectiveLaw
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -79,7 +79,7 @@ def attack(epsilon: float) -> LikelihoodRatio:
     return LikelihoodRatio(lambda w: law.log_density(w[:, :1], first), lambda w: law.log_density(w[:, :1], second))
 
 
-def audited(name: str, mechanism: Any, epsilon: float, plays: int) -> Report:
+def audited(name: str, mechanism: Any, epsilon: float, plays: int) -> AuditReport:
     """Audit one estimator on the pair."""
     return audit(
         mechanism, (ROWS, LABELS), (OTHER, LABELS), epsilon=epsilon, plays=plays, attacks=[attack(epsilon)], name=name

@@ -2,7 +2,7 @@
 
     audit          attack any callable with two neighbouring data sets
     case           the ready-made audit of a mechanism, estimator or exhibit, by name
-    Report         what was found; `Report.verdict`, `Report.rows()`, `picture(report)`
+    AuditReport    what was found; `AuditReport.verdict`, `AuditReport.rows()`, `picture(report)`
     attacks        LikelihoodRatio, Canary, LowBits, Learned; Fingerprint is part of every audit
     Patience       how long a play may take before it counts as hung
 
@@ -16,11 +16,12 @@ from tacit.audit.fingerprint import Fingerprint
 from tacit.audit.game import Batch
 from tacit.audit.outcomes import Patience
 from tacit.audit.picture import picture
-from tacit.audit.report import Exact, Report, Verdict
+from tacit.audit.report import AuditReport, Exact, Verdict
 
 __all__ = [
     "NAMES",
     "Attack",
+    "AuditReport",
     "Batch",
     "Canary",
     "Case",
@@ -31,7 +32,6 @@ __all__ = [
     "LowBits",
     "Patience",
     "Question",
-    "Report",
     "Verdict",
     "audit",
     "case",

@@ -12,7 +12,7 @@ from tacit.audit.judge import Finding, judge
 from tacit.audit.neighbours import check_neighbours
 from tacit.audit.outcomes import Patience
 from tacit.audit.plays import Interrupted, Plays
-from tacit.audit.report import Exact, Report
+from tacit.audit.report import AuditReport, Exact
 from tacit.budget import Budget
 from tacit.checks import finite_number
 from tacit.errors import InvalidParameter
@@ -37,7 +37,7 @@ def audit(
     progress: Progress | None = None,
     name: str | None = None,
     note: str = "",
-) -> Report:
+) -> AuditReport:
     """Play Alice's and Bob's game with a mechanism and report whether its claim survives.
 
     Guarantee: if the mechanism is (epsilon, delta)-private, the verdict from plays is "refuted" with probability at
@@ -154,7 +154,7 @@ class Case:
         jobs: int = 1,
         patience: Patience | None = None,
         progress: Progress | None = None,
-    ) -> Report:
+    ) -> AuditReport:
         """Run the audit; without a number of plays, as many as the claim needs, within reason."""
         level = checked_confidence(confidence)
         count = self.sufficient(level) if plays is None else checked_plays(plays)
@@ -168,10 +168,10 @@ class Case:
                 jobs=jobs, progress=progress, patience=patience, enough=enough,
             )  # fmt: skip
         except Interrupted as trouble:
-            return Report(self.name, self.claim, level, count, (), self.exact, str(trouble), self.note)
+            return AuditReport(self.name, self.claim, level, count, (), self.exact, str(trouble), self.note)
         findings, trouble_with = _attacked(played, arms, self.claim, each)
         said = trouble_with or played.trouble
-        return Report(self.name, self.claim, level, len(played), findings, self.exact, said, self.note)
+        return AuditReport(self.name, self.claim, level, len(played), findings, self.exact, said, self.note)
 
     def sufficient(self, confidence: float) -> int:
         """Return how many plays a look takes that could refute the claim, but at most twenty times a first look."""

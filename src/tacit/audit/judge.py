@@ -53,7 +53,7 @@ class Finding:
 
 @final
 @dataclass(frozen=True)
-class _Event:
+class _Cut:
     """Scores above (or up to) a threshold, which Bob takes for the first (or second) data set."""
 
     threshold: float
@@ -120,19 +120,19 @@ def _thresholds(scores: Floats) -> Floats:
     return np.asarray(middles[np.concatenate([tail - 1, middles.size - tail])])
 
 
-def _best_event(scores: Floats, coins: Truths, claim: Budget, confidence: float) -> _Event:
+def _best_event(scores: Floats, coins: Truths, claim: Budget, confidence: float) -> _Cut:
     """Return the event that would give the highest bound on these plays.
 
     These may be too few for any bound at the confidence of the judgement; then the highest at a lower one is the most
     promising.
     """
-    events = [_Event(float(t), above) for t in _thresholds(scores) for above in (True, False)]
+    events = [_Cut(float(t), above) for t in _thresholds(scores) for above in (True, False)]
     counted = [(event.counts(scores, coins), event) for event in events]
     for level in (confidence, min(confidence, _HINT)):
         bounds = [counts.epsilon_bound(claim.delta, level) for counts, _ in counted]
         if any(bounds):
             return counted[int(np.argmax(bounds))][1]
-    return events[0] if events else _Event(math.inf, True)
+    return events[0] if events else _Cut(math.inf, True)
 
 
 def _best_cut(scores: Floats, coins: Truths) -> float:

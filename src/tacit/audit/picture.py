@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.audit.judge import Finding
-from tacit.audit.report import Report
+from tacit.audit.report import AuditReport
 from tacit.budget import Budget
 from tacit.numerics.arrays import Floats
 
@@ -31,7 +31,7 @@ def least_misses(claim: Budget, false_positives: Floats) -> Floats:
     return np.maximum(0.0, np.maximum(left, right))
 
 
-def picture(report: Report, path: str | Path | None = None) -> "Figure":
+def picture(report: AuditReport, path: str | Path | None = None) -> "Figure":
     """Draw the trade-off of every attack; a point in the dark region contradicts the claim."""
     from matplotlib.figure import Figure
 

@@ -65,7 +65,7 @@ class Exact:
 
 @final
 @dataclass(frozen=True)
-class Report:
+class AuditReport:
     """The outcome of an audit: the claim, what each attack showed, what exact densities say, and the verdict."""
 
     name: str

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from tacit.audit import NAMES, Case, Question, Report, Verdict, case, picture
+from tacit.audit import NAMES, AuditReport, Case, Question, Verdict, case, picture
 from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
 from tacit.cli.pictures import check_picture, write_picture
@@ -46,13 +46,13 @@ def audit(
     raise typer.Exit(report.exit_code)
 
 
-def _run(chosen: Case, plays: int | None, confidence: float, jobs: int, out: Answering) -> Report:
+def _run(chosen: Case, plays: int | None, confidence: float, jobs: int, out: Answering) -> AuditReport:
     count = chosen.sufficient(confidence) if plays is None else plays
     with out.progress(f"playing with {chosen.name}", count) as step:
         return chosen.audit(plays=count, confidence=confidence, jobs=jobs, progress=lambda done: step(None, done))
 
 
-def _shown(report: Report) -> Group:
+def _shown(report: AuditReport) -> Group:
     table = Table(title=f"audit of {report.name}", show_header=False)
     for question, answer in report.rows():
         table.add_row(cell(question), cell(answer))
