@@ -15,13 +15,14 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import issparse
 
-from tacit.data.columns import Column, Key, State
-from tacit.data.labels import one_by_one
-from tacit.data.persons import warn_of_spellings
+from tacit.data.columns import Column, State
+from tacit.data.labels import column as cells_of
+from tacit.data.labels import has_order, series_cells
 from tacit.data.stored import Stored, StoredKind, nearest_name
 from tacit.data.values import MISSING_MOMENT, UNREADABLE, AnyArray, objects
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes
+from tacit.numerics.attempts import attempt
 
 Repeated = tuple[AnyArray, Codes]
 """Cells, each different one once, and which of them stands at each place."""
@@ -40,10 +41,7 @@ class Unread:
         """Return every cell cleaned by a declaration, and how it fared."""
         found = self.repeated()
         if found is None:
-            cells = self.cells()
-            if isinstance(column, Key):
-                warn_of_spellings(cells)
-            return column.clean(cells)
+            return column.clean(self.cells())
         different, places = found
         values, states = column.clean(different)
         return values.take(places), states.take(places)
@@ -142,14 +140,15 @@ def _picked(table: Sequence[Any], name: str, place: int) -> AnyArray:
 
 def _cell(record: object, name: str, place: int) -> object:
     """Return what a record has under a name or at a place, None where it has nothing."""
-    try:
-        if isinstance(record, Mapping):
-            return record.get(name)
-        if isinstance(record, list | tuple | np.ndarray) and 0 <= place < len(record):
-            cell: object = record[place]
-            return cell
-    except Exception:
-        return UNREADABLE
+    return attempt(lambda: _picked_off(record, name, place), UNREADABLE)
+
+
+def _picked_off(record: object, name: str, place: int) -> object:
+    if isinstance(record, Mapping):
+        return record.get(name)
+    if isinstance(record, list | tuple | np.ndarray) and 0 <= place < len(record):
+        cell: object = record[place]
+        return cell
     return None
 
 
@@ -179,11 +178,11 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
 
 def _from_series(series: Any) -> Unread:
     """Say how a column of a data frame is stored and read; a null becomes a cell that reads as missing."""
-    kind = series.dtype
-    name = str(kind)
     if getattr(series.to_native(), "dtype", None) == np.dtype(object):
         # narwhals would look at the cells to tell what such a column holds.
         return Unread(_UNTYPED, partial(_listed, series))
+    kind = series.dtype
+    name = str(kind)
     if kind.is_float():
         plain = name in ("Float32", "Float64")
         return Unread(Stored("real", name), partial(_typed if plain else _listed, series))
@@ -217,15 +216,16 @@ def _texts(series: Any) -> AnyArray:
 
 
 def _repeated_texts(series: Any) -> Repeated | None:
-    """Read each different text once, if the column can be had in Arrow's form and every text has a Python object."""
-    try:
-        column = series.to_arrow()
-        whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        coded = whole.dictionary_encode()
-        # A missing one is at the last place.
-        return objects([*coded.dictionary.to_pylist(), None]), np.asarray(coded.indices.fill_null(-1).to_numpy())
-    except Exception:
-        return None
+    """Read each different text once, if the column can be had in Arrow's form."""
+    return attempt(partial(_coded_texts, series), None)
+
+
+def _coded_texts(series: Any) -> Repeated:
+    column = series.to_arrow()
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    coded = whole.dictionary_encode()
+    # A missing one is at the last place.
+    return objects([*series_cells(coded.dictionary), None]), np.asarray(coded.indices.fill_null(-1).to_numpy())
 
 
 def _moments(series: Any) -> AnyArray:
@@ -249,23 +249,24 @@ def _arrow_moments(cells: Any) -> AnyArray:
 
 def _listed(series: Any) -> AnyArray:
     """Read a column as Python objects; a cell that has none, such as a text that is not UTF-8, makes no sense."""
-    try:
-        return objects(series.to_list())
-    except Exception:
-        return objects(list(one_by_one(series)))
+    return objects(series_cells(series.to_native()))
 
 
 def _column(column: object) -> Unread:
     """Say how a list, an array or a series of one column is stored and read."""
-    if getattr(column, "ndim", 1) != 1 or not isinstance(column, Iterable) or isinstance(column, str | bytes):
-        raise InvalidParameter(f"a column must be a list or a 1-D array, got {type(column).__name__}.")
+    if getattr(column, "ndim", 1) != 1 or not has_order(column):
+        advice = ' Of a pandas frame, df.to_dict("list") gives such columns.' if isinstance(column, Mapping) else ""
+        raise InvalidParameter(
+            "a column must be a list, a 1-D array or a series, whose cells have a fixed order, got "
+            f"{type(column).__name__}.{advice}"
+        )
     if isinstance(column, np.ma.MaskedArray):
         return Unread(_UNTYPED, lambda: objects(column.tolist()))
     if isinstance(column, np.ndarray):
         return Unread(Stored(_ARRAY_KINDS.get(column.dtype.kind, "other"), str(column.dtype)), partial(_cells, column))
     if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow", "narwhals"):
         return _series(column)
-    return Unread(_UNTYPED, lambda: objects(list(column)))
+    return Unread(_UNTYPED, lambda: _cells(cells_of(column)))
 
 
 def _series(column: Any) -> Unread:
@@ -274,7 +275,7 @@ def _series(column: Any) -> Unread:
     try:
         return _from_series(nw.from_native(column, series_only=True))
     except TypeError:
-        return Unread(_UNTYPED, lambda: objects(list(column)))
+        return Unread(_UNTYPED, lambda: _cells(cells_of(column)))
 
 
 def _cells(column: AnyArray) -> AnyArray:

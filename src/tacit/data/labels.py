@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from tacit.data.values import UNREADABLE, as_float, objects, plain_cell
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes
+from tacit.numerics.attempts import attempt
 
 Label = str | bool | int | float | Fraction | Decimal
 """What a cell can be; the last two only in cells, never as a declared class."""
@@ -116,11 +118,23 @@ def checked_classes(classes: object, *, least: int = 2) -> NDArray[Any]:
     return kept
 
 
+def has_order(values: object) -> bool:
+    """Whether something holds cells in an order that none of them decides, as a list or a series does.
+
+    In what order a set gives its members follows from all of them, and a mapping gives no cells but names.
+    """
+    if isinstance(values, str | bytes | bytearray | memoryview | Set | Mapping):
+        return False
+    return isinstance(values, Sequence) or (hasattr(values, "__len__") and hasattr(values, "__array__"))
+
+
 def column(values: object) -> NDArray[Any]:
     """Return a column as an array of its cells, none of which was read in the light of another.
 
     An array of numbers, truth values or texts stays what it is; everything else becomes an array of objects.
     """
+    if hasattr(values, "to_native"):
+        values = values.to_native()  # a series of narwhals is one of the library that it stands for
     if isinstance(values, np.ma.MaskedArray):
         return _masked(values)
     if isinstance(getattr(values, "dtype", None), np.dtype) or (
@@ -131,8 +145,11 @@ def column(values: object) -> NDArray[Any]:
             raise InvalidParameter(f"labels must be one column, got {array.ndim} dimensions.")
         plain = array.dtype.kind in "biUO" or (array.dtype.kind in "uf" and array.dtype.itemsize <= 8)
         return array if plain else objects(list(array))
-    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes | Set) or not hasattr(values, "__len__"):
-        raise InvalidParameter(f"labels must be one column, got {type(values).__name__}.")
+    if getattr(values, "ndim", 1) != 1 or not has_order(values):
+        raise InvalidParameter(
+            f"a column must be a list, a 1-D array or a series, whose cells have a fixed order, got "
+            f"{type(values).__name__}."
+        )
     if isinstance(values, list | tuple):
         return objects(values)
     holder = getattr(values, "array", values)
@@ -140,7 +157,7 @@ def column(values: object) -> NDArray[Any]:
         # With a missing value among them, whole numbers would come out of pandas as floats.
         levels = [*column(holder.categories).tolist(), None]
         return objects([levels[code] for code in np.asarray(holder.codes).tolist()])
-    return objects(_read(holder))
+    return objects(series_cells(holder))
 
 
 def _listed(classes: Iterable[Any]) -> list[Any]:
@@ -174,25 +191,42 @@ def _masked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
     return cells
 
 
-def _read(values: Any) -> list[object]:
+def series_cells(values: Any) -> list[object]:
     """Return the cells of a series of pandas, polars or Arrow; in the place of one that cannot be read `UNREADABLE`."""
     kind: Any = getattr(values, "dtype", None)
-    if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):
-        # No label has such a type in polars, which dies aloud, beyond any handler, of a date out of Python's range.
-        return [UNREADABLE] * len(values)
+    if hasattr(kind, "is_temporal"):
+        # polars dies aloud, beyond any handler, of a cell that it has no Python object for.
+        if kind.is_temporal() or kind.is_nested():
+            return _moments_of_polars(values) if str(kind).startswith("Date") else [UNREADABLE] * len(values)
+        if str(kind).split("(")[0] in ("String", "Categorical", "Enum"):
+            return _texts_of_polars(values)
     ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist", "__iter__"))
     whole = next(way for way in ways if way is not None)
-    try:
-        return list(whole())
-    except Exception:  # a date out of Python's range, an undecodable text: the other cells are read none the less
-        return list(one_by_one(values))
+    # A date out of Python's range, an undecodable text: the other cells are read none the less.
+    cells = attempt(lambda: list(whole()), None)
+    return list(_one_by_one(values)) if cells is None else cells
 
 
-def one_by_one(values: Any) -> Iterator[object]:
+def _moments_of_polars(series: Any) -> list[object]:
+    """Return dates and times as numpy has them, in UTC where they have a zone; none of them is a label."""
+    zoned = getattr(series.dtype, "time_zone", None)
+    return list((series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series).to_numpy())
+
+
+def _texts_of_polars(series: Any) -> list[object]:
+    """Return texts by their bytes, each decoded by itself."""
+    import polars as pl
+
+    found = series.cast(pl.String).cast(pl.Binary).to_list()
+    return [None if cell is None else attempt(cell.decode, UNREADABLE) for cell in found]
+
+
+def _one_by_one(values: Any) -> Iterator[object]:
     """Yield the cells of a series, `UNREADABLE` for one that cannot be read: None would be a missing id."""
     for index in range(len(values)):
-        try:
-            cell = values[index]
-            yield cell.as_py() if hasattr(cell, "as_py") else cell
-        except Exception:
-            yield UNREADABLE
+        yield attempt(partial(_cell, values, index), UNREADABLE)
+
+
+def _cell(values: Any, index: int) -> object:
+    cell = values[index]
+    return cell.as_py() if hasattr(cell, "as_py") else cell

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.numerics.arrays import Floats, Integers
+from tacit.numerics.attempts import attempt
 
 AnyArray = npt.NDArray[Any]
 Read = TypeVar("Read")
@@ -198,17 +199,15 @@ def _moment(value: object) -> int:
     value = plain_cell(value)
     if isinstance(value, str):
         value = _read_moment(value.strip(BLANKS))
-    try:
-        if isinstance(value, np.datetime64):
-            return int(_from_datetimes(np.array([value]))[0])
-        if isinstance(value, datetime.datetime):
-            # pandas' NaT is a datetime too, whose days are NaN.
-            return int(microseconds(value))
-        if isinstance(value, datetime.date):
-            return (value - EPOCH.date()).days * DAY
-    except Exception:
-        # A zone of somebody's own may fail, and a moment at the end of time may have no UTC.
-        return int(MISSING_MOMENT)
+    if isinstance(value, np.datetime64):
+        return int(_from_datetimes(np.array([value]))[0])
+    if isinstance(value, datetime.datetime):
+        # A zone of somebody's own may fail, a moment at the end of time may have no UTC, and the days of pandas' NaT,
+        # which is a datetime too, are NaN.
+        moment = value
+        return attempt(lambda: int(microseconds(moment)), int(MISSING_MOMENT))
+    if isinstance(value, datetime.date):
+        return (value - EPOCH.date()).days * DAY
     return int(MISSING_MOMENT)
 
 

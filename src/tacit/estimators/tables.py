@@ -5,6 +5,7 @@ demand; tables that are read through a schema have a place for everything instea
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def numeric_targets(values: object) -> Floats:
 
 def _table(estimator: BaseEstimator, X: Any, y: str | None, **checks: Any) -> Any:
     """Return X as an array of floats, or as a sparse matrix of them."""
+    _refuse_stored(X)
     kind: type[Exception] = InvalidParameter
     try:
         # A cell of a longer type may be beyond all floats, or below, whatever numpy was told to do about that.
@@ -84,6 +86,18 @@ def _table(estimator: BaseEstimator, X: Any, y: str | None, **checks: Any) -> An
     if message.startswith("Expected 2D array"):
         message += " Reshape your data: one row for each record."
     raise kind(message)
+
+
+def _refuse_stored(X: Any) -> None:
+    """Refuse a frame of polars by its types: polars dies aloud, beyond any handler, of a text that is not UTF-8."""
+    schema = getattr(X, "schema", None)
+    kinds: list[Any] = list(schema.values()) if isinstance(schema, Mapping) else [getattr(X, "dtype", None)]
+    own = [kind for kind in kinds if hasattr(kind, "is_temporal")]
+    if not all(kind.is_numeric() or str(kind) in ("Boolean", "Null", "Object", "Unknown") for kind in own):
+        raise InvalidParameter(
+            "X must be a table of finite numbers, got columns of another type. For text, dates and missing values put "
+            "a PublicEncoder in front."
+        )
 
 
 def _one_column(y: Any) -> NDArray[Any]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats, Integers, are_all, unmasked
+from tacit.numerics.attempts import attempt
 
 LARGEST = sys.float_info.max
 """Numbers beyond this, on either side, are read as this."""
@@ -49,10 +50,7 @@ def numbers(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 def exact(cell: object) -> Fraction:
     """Return the number that a cell is, between -LARGEST and LARGEST; 0 for what is no number. It never fails."""
-    try:
-        number = _number(cell)
-    except Exception:  # whatever an object of another make does when it is asked for its number
-        return Fraction(0)
+    number = attempt(lambda: _number(cell), 0)
     if isinstance(number, float) and math.isnan(number):
         return Fraction(0)
     return Fraction(max(-LARGEST, min(LARGEST, number)))
