@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from tacit.accounting.answers import InLedger, Memory, needed_no_charge, question_digest
+from tacit.accounting.events import Event
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import NEIGHBOURS
@@ -182,9 +183,14 @@ class StatisticalOracle:
         """Whether the account could pay for a plan of these queries now; None if there is none. Nothing is charged."""
         if self._ledger is None:
             return None
+        event, at = self.event_of(queries, plan)
+        return self._ledger.affords(event, at=at)
+
+    def event_of(self, queries: Sequence[Query], plan: Plan) -> tuple[Event, Budget]:
+        """Return what a plan of these queries is charged as, in accounting's terms, and the budget that it keeps."""
         demand = Demand.of_queries(made_again(queries), self.n, cut=self._engine.cut)
         mechanism = demand.mechanism(plan.noise, plan.budget)
-        return self._ledger.affords(mechanism.event, at=mechanism.budget)
+        return mechanism.event, mechanism.budget
 
     def _plan(self, demand: Demand, tolerance: float | None, epsilon: float | None, delta: float) -> Plan:
         if (tolerance is None) == (epsilon is None):
