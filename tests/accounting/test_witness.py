@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from dp_accounting import dp_event
 
-from support.databases import rechain, roll_back, rows
+from support.databases import roll_back
 from tacit.accounting import Ledger
 from tacit.accounting.witness import DatabaseWitness, FileWitness, WebWitness, Witness, witness_at
 from tacit.budget import Budget
@@ -28,16 +28,26 @@ class _Notary(BaseHTTPRequestHandler):
 
     told: ClassVar[list[dict[str, Any]]] = []
 
+    turn: ClassVar[threading.Lock] = threading.Lock()
+
     def do_POST(self) -> None:
-        self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.send_response(204)
+        new = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.turn:
+            entry = [new["account"], new.get("number")]
+            same = [each for each in self.told if [each["account"], each.get("number")] == entry]
+            forked = "number" in new and any(each["head"] != new["head"] for each in same)
+            if not forked:
+                self.told.append(new)
+        self.send_response(409 if forked else 204)
         self.end_headers()
 
     def do_GET(self) -> None:
         asked = {name: values[0] for name, values in parse_qs(urlparse(self.path).query).items()}
-        own = [each for each in self.told if each["account"] == asked["account"]]
-        if "ticket" in asked:
-            found: Any = {"closed": any(each.get("ticket") == asked["ticket"] for each in own)}
+        own = [each for each in self.told if each["account"] == asked.get("account")]
+        if not asked:
+            found: Any = {"accounts": sorted({each["account"] for each in self.told if "number" in each})}
+        elif "ticket" in asked:
+            found = {"closed": any(each.get("ticket") == asked["ticket"] for each in own)}
         else:
             heads = [each for each in own if "number" in each]
             found = max(heads, key=lambda each: each["number"]) if heads else None
@@ -99,6 +109,9 @@ def test_tickets_are_closed_for_one_account(place: str) -> None:
     assert not found.is_closed("a", "u")
     assert not found.is_closed("b", "t")
     assert found.last("a") == (1, "00")
+    witness_at(place).close("c", "t")
+    witness_at(place).append("d", 1, "00")
+    assert found.accounts() == {"a", "d"}
 
 
 def test_many_threads_tell_one_witness(place: str) -> None:
@@ -113,7 +126,7 @@ class _Failing(Witness):
     def append(self, account: str, number: int, head: str) -> None:
         raise WitnessFailed("cannot be reached")
 
-    close = last = is_closed = append  # type: ignore[assignment]
+    close = last = is_closed = accounts = append  # type: ignore[assignment]
 
 
 def test_nothing_is_drawn_for_a_charge_that_the_witness_missed(address: str) -> None:
@@ -163,17 +176,37 @@ def test_a_file_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
             FileWitness("/dev/full").append("a", 1, "11")
 
 
-def test_a_forked_history_is_noticed_by_a_database(tmp_path: Path) -> None:
-    """A ledger that was rolled back and went on has another entry of a number that the witness knows."""
+def test_a_forked_history_is_noticed(place: str, tmp_path: Path) -> None:
+    """A ledger that was rolled back and went on has another entry of a number that the witness knows, and stays known.
+
+    The twin: the same entry told again, and one that was told late, are no fork.
+    """
     address = f"sqlite:///{tmp_path}/l.db"
-    witness = DatabaseWitness(f"sqlite:///{tmp_path}/w.db")
+    witness = witness_at(place)
     ledger = Ledger.create(address, name="a", budget=Budget(1.0)).acting(witness=witness)
-    ledger.spend(TENTH, label="q")
-    roll_back(address)
+    entries = [ledger.spend(TENTH, label="q") for _ in range(3)]
+    for entry in entries:
+        witness_at(place).append("a", entry.number, entry.hash)
+    witness.append("a", 9, "99")
+    witness.append("a", 7, "77")
+    for _ in entries:
+        roll_back(address)
+    for again in (witness, witness_at(place)):
+        with pytest.raises(LedgerCorrupt, match="another entry"):
+            Ledger.open(address).acting(witness=again).spend(TENTH, label="another")
+        with pytest.raises(LedgerCorrupt, match="another entry 7"):
+            again.append("a", 7, "78")
+    assert witness_at(place).last("a") == (9, "99")
+
+
+def test_two_who_write_one_file_agree_on_an_entry(tmp_path: Path) -> None:
+    """What another process wrote is read before a line is written: of two heads of one number the first stands."""
+    one, other = (FileWitness(str(tmp_path / "witness")) for _ in range(2))
+    assert one.last("a") is None
+    other.append("a", 1, "11")
     with pytest.raises(LedgerCorrupt, match="another entry 1"):
-        Ledger.open(address).acting(witness=witness).spend(TENTH, label="another")
-    rechain(address)
-    assert len(rows(address, "SELECT 1 FROM tacit_entry")) == 1
+        one.append("a", 1, "12")
+    assert witness_at(str(tmp_path / "witness")).last("a") == (1, "11")
 
 
 @pytest.mark.parametrize("place", ["http://127.0.0.1:9/none", "postgresql://nobody@127.0.0.1:9/none"])

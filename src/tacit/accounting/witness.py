@@ -18,8 +18,10 @@ import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, final
+from urllib.error import HTTPError
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
@@ -40,7 +42,10 @@ class Witness(ABC):
 
     @abstractmethod
     def append(self, account: str, number: int, head: str) -> None:
-        """Remember that an account has an entry with this number and hash; `WitnessFailed` if that is not sure."""
+        """Remember that an account has an entry with this number and hash; `WitnessFailed` if that is not sure.
+
+        `LedgerCorrupt` if the entry of that number is known with another hash: the ledger is of another history.
+        """
 
     @abstractmethod
     def close(self, account: str, ticket: str) -> None:
@@ -49,6 +54,10 @@ class Witness(ABC):
     @abstractmethod
     def last(self, account: str) -> tuple[int, str] | None:
         """Return the number and the hash of the last entry that was told, if any was."""
+
+    @abstractmethod
+    def accounts(self) -> frozenset[str]:
+        """Return the names of all accounts of which an entry was told."""
 
     @abstractmethod
     def is_closed(self, account: str, ticket: str) -> bool:
@@ -69,6 +78,13 @@ def checked_witness(witness: object) -> Witness:
     return witness
 
 
+def _forked(account: str, number: int) -> LedgerCorrupt:
+    return LedgerCorrupt(
+        f"the witness knows another entry {number} of account {account!r}: this ledger is older than what was "
+        "spent, and went on from there. Stop, and restore the ledger that the witness knows."
+    )
+
+
 @final
 class FileWitness(Witness):
     """A file that is only ever appended to, synced to the disk after every line.
@@ -80,11 +96,11 @@ class FileWitness(Witness):
         self._path = path
         self._turn = threading.Lock()
         self._read = 0
-        self._last: dict[str, tuple[int, str]] = {}
+        self._heads: dict[str, dict[int, str]] = {}
         self._closed: set[tuple[str, str]] = set()
 
     def append(self, account: str, number: int, head: str) -> None:
-        """Write a line, and wait for the disk."""
+        """Write a line, unless there is another of that number, and wait for the disk."""
         self._write({"account": account, "number": number, "head": head})
 
     def close(self, account: str, ticket: str) -> None:
@@ -94,7 +110,14 @@ class FileWitness(Witness):
     def last(self, account: str) -> tuple[int, str] | None:
         """Read what was written since the file was read before."""
         self._catch_up()
-        return self._last.get(account)
+        with self._turn:
+            return max(self._heads.get(account, {}).items(), default=None)
+
+    def accounts(self) -> frozenset[str]:
+        """Read what was written since the file was read before."""
+        self._catch_up()
+        with self._turn:
+            return frozenset(self._heads)
 
     def is_closed(self, account: str, ticket: str) -> bool:
         """Read what was written since the file was read before."""
@@ -109,6 +132,7 @@ class FileWitness(Witness):
             try:
                 if fcntl is not None:
                     fcntl.flock(handle, fcntl.LOCK_EX)
+                self._refuse_another(told)
                 size = os.fstat(handle).st_size
                 torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
                 whole = b"\n" * torn + line
@@ -122,12 +146,20 @@ class FileWitness(Witness):
         if failure is not None:
             raise WitnessFailed(f"the witness at {self._path!r} cannot be written to ({failure}).")
 
+    def _refuse_another(self, told: Mapping[str, Any]) -> None:
+        """Refuse an entry of which another hash is known, while nobody else writes."""
+        if "number" in told:
+            self._catch_up()
+            account, number, head = told["account"], told["number"], told["head"]
+            if self._heads.get(account, {}).get(number, head) != head:
+                raise _forked(account, number)
+
     def _catch_up(self) -> None:
         with self._turn:
             try:
                 with open(self._path, "rb") as file:
                     file.seek(self._read)
-                    lines = file.read()
+                    lines = file.read(max(0, os.fstat(file.fileno()).st_size - self._read))
             except FileNotFoundError:
                 return
             except OSError as error:
@@ -143,8 +175,8 @@ class FileWitness(Witness):
             account = told["account"]
             if "ticket" in told:
                 self._closed.add((account, told["ticket"]))
-            elif told["number"] > self._last.get(account, (0, ""))[0]:
-                self._last[account] = told["number"], told["head"]
+            elif isinstance(number := told["number"], int) and isinstance(head := told["head"], str):
+                self._heads.setdefault(account, {}).setdefault(number, head)
         except (ValueError, KeyError, TypeError):
             return
 
@@ -183,10 +215,7 @@ class DatabaseWitness(Witness):
         """Insert a row; one of the same number and another hash is of another history."""
         found = self._add(_HEAD, {"account": account, "number": number}, {"head": head})
         if found is not None and found.head != head:
-            raise LedgerCorrupt(
-                f"the witness knows another entry {number} of account {account!r}: this ledger is older than what was "
-                "spent, and went on from there. Stop, and restore the ledger that the witness knows."
-            )
+            raise _forked(account, number)
 
     def close(self, account: str, ticket: str) -> None:
         """Write down, once, that the ticket's answer was kept."""
@@ -197,6 +226,11 @@ class DatabaseWitness(Witness):
         query = sa.select(_HEAD).where(_HEAD.c.account == account).order_by(_HEAD.c.number.desc()).limit(1)
         row = self._with(lambda connection: connection.execute(query).first())
         return None if row is None else (row.number, row.head)
+
+    def accounts(self) -> frozenset[str]:
+        """Return the accounts that have a row."""
+        query = sa.select(_HEAD.c.account).distinct()
+        return frozenset(self._with(lambda connection: connection.execute(query).scalars().all()))
 
     def is_closed(self, account: str, ticket: str) -> bool:
         """Whether it was written down that the ticket's answer was kept."""
@@ -266,15 +300,18 @@ _STRAIGHT = urllib.request.build_opener(_Straight)
 class WebWitness(Witness):
     """A URL. What is told is posted as JSON, and counts once the answer's status is 200 to 299, and no redirection.
 
-    Asked with ?account=, it answers {"number", "head"}, or null; with &ticket=, {"closed": true or false}.
+    An entry is {"account", "number", "head"}; one whose number it knows with another head it must answer with 409, and
+    not keep. Asked with ?account=, it answers {"number", "head"} of the largest number, or null; with &ticket=,
+    {"closed": true or false}; with nothing, {"accounts": [...]}, those of which it was told an entry.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     def append(self, account: str, number: int, head: str) -> None:
-        """Post the head that an account has now."""
-        self._ask({}, {"account": account, "number": number, "head": head})
+        """Post the head that an account has now; 409 says that it is of another history."""
+        if self._ask({}, {"account": account, "number": number, "head": head}) == HTTPStatus.CONFLICT:
+            raise _forked(account, number)
 
     def close(self, account: str, ticket: str) -> None:
         """Post that the ticket's answer was kept."""
@@ -287,6 +324,14 @@ class WebWitness(Witness):
             return None if found is None else (int(found["number"]), str(found["head"]))
         except (KeyError, TypeError, ValueError):
             raise WitnessFailed("the witness answers in another form than agreed.") from None
+
+    def accounts(self) -> frozenset[str]:
+        """Ask for all accounts."""
+        found = self._ask({})
+        names = found.get("accounts") if isinstance(found, dict) else None
+        if not isinstance(names, list):
+            raise WitnessFailed("the witness answers in another form than agreed.")
+        return frozenset(map(str, names))
 
     def is_closed(self, account: str, ticket: str) -> bool:
         """Ask whether the ticket's answer was kept."""
@@ -303,6 +348,9 @@ class WebWitness(Witness):
             with _STRAIGHT.open(request, timeout=_SECONDS) as answer:
                 text = answer.read(2**16)
                 return None if told is not None else json.loads(text)
+        except HTTPError as error:
+            if error.code == HTTPStatus.CONFLICT and told is not None:
+                return HTTPStatus.CONFLICT
         except (OSError, ValueError, HTTPException):
             pass
         raise WitnessFailed("the witness cannot be reached, or did not agree.")
