@@ -1,19 +1,23 @@
 """Records of persons: who owns which row, what a row counts, and that rows never pass for persons."""
 
 import pickle
+import uuid
 import warnings
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from tacit import statistics
 from tacit.data import Flag, Key, Number, Records, Schema
 from tacit.data.persons import Persons, share_of
 from tacit.data.values import MISSING_KEY, keys
@@ -73,7 +77,8 @@ class _Strange:
 
 def test_objects_that_are_no_ids_are_one_person_together() -> None:
     """Taking them for missing would make many persons of one who owns them all."""
-    records = Records(_table([_Strange(), _Strange(), b"x", ("a",), [1]]), SCHEMA, unit="patient")
+    with pytest.warns(OddTerms, match="cannot be told apart"):
+        records = Records(_table([_Strange(), _Strange(), ("x", 1), ("a",), [1]]), SCHEMA, unit="patient")
     assert records.n == 1
 
 
@@ -98,19 +103,96 @@ def _undecodable(*ids: bytes) -> Any:
 )
 def test_ids_that_cannot_be_read_are_one_person_together(ids: Any) -> None:
     """They are there: taken for missing, each row would be a person of its own, and her other rows unprotected."""
-    persons = Persons.given(ids)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OddTerms)
+        persons = Persons.given(ids)
     assert persons is not None
     assert persons.n == 1
+
+
+FIRST = uuid.UUID(int=1)
+IDS: list[tuple[Any, ...]] = [
+    (FIRST, str(FIRST), f" {FIRST}", str(FIRST).encode()),
+    (b"ann", np.bytes_(b"ann "), "ann"),
+    (date(2020, 1, 31), datetime(2020, 1, 31), np.datetime64("2020-01-31"), pd.Timestamp("2020-01-31")),
+    (datetime(2020, 1, 31, 12, tzinfo=UTC), np.datetime64("2020-01-31T12", "ns")),
+]
+
+
+def test_an_id_of_any_kind_that_tables_hold_is_one_person_in_all_its_forms() -> None:
+    """UUIDs, bytes, dates and times are ids: each is somebody else, whatever type it comes in."""
+    cells = [form for forms in IDS for form in forms]
+    owners = [place for place, forms in enumerate(IDS) for _ in forms]
+    for persons in (Persons.given(cells), Records(_table(cells), SCHEMA, unit="patient").persons()):
+        assert persons is not None
+        assert persons.n == len(IDS)
+        assert len(set(zip(owners, persons.owners.tolist(), strict=True))) == len(IDS)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [uuid.uuid4() for _ in range(50)],
+        [b"%d" % place for place in range(50)],
+        np.array([b"%d" % place for place in range(50)]),
+        np.arange(50).astype("M8[D]"),
+        pl.Series([date(2020, 1, 1) + timedelta(days=place) for place in range(50)]),
+        pl.Series([datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=place) for place in range(50)]),
+        pd.Series(pd.date_range("2020", periods=50, tz="Asia/Kolkata")),
+    ],
+    ids=["UUID", "bytes", "numpy bytes", "numpy dates", "polars dates", "polars times", "pandas times"],
+)
+def test_fifty_ids_are_fifty_persons(ids: Any) -> None:
+    """A count of persons finds them all: they were one person, without a word."""
+    found = statistics.count(np.ones(50, dtype=bool), epsilon=1e6, groups=ids, random_state=1)
+    assert found.value == pytest.approx(50.0, abs=0.1)
+
+
+@pytest.mark.parametrize("made", [pa.array([FIRST.bytes, uuid.UUID(int=2).bytes, FIRST.bytes]).cast(pa.binary(16))])
+def test_uuids_of_a_type_are_the_same_ids_from_every_source(made: Any, tmp_path: Path) -> None:
+    """Arrow's, those of a Parquet file and of DuckDB, and their texts in a CSV file are the same keys."""
+    cells = pa.ExtensionArray.from_storage(pa.uuid(), made)
+    rest = {"age": [50] * 3, "ill": [True] * 3}
+    pq.write_table(pa.table({"patient": cells, **rest}), tmp_path / "a.parquet")
+    pd.DataFrame({"patient": [str(each) for each in cells.to_pylist()], **rest}).to_csv(tmp_path / "a.csv", index=False)
+    live = ibis.duckdb.connect().read_parquet(tmp_path / "a.parquet")
+    found = [
+        np.concatenate([block["patient"] for block in Records(source, SCHEMA, unit="patient").blocks(("patient",))])
+        for source in (_table(cells.to_pylist()), tmp_path / "a.parquet", tmp_path / "a.csv", live)
+    ]
+    assert len(set(found[0].tolist())) == 2
+    for keys_of_another in found[1:]:
+        np.testing.assert_array_equal(keys_of_another, found[0])
+    assert 'kind = "key"' in Schema.draft(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [[("ann", 1), ("bob", 2)], [1j, 2j], np.array([1, 2], "m8[s]"), np.array([1, 2], "M8[7s]"), [np.void(b"x"), 1]],
+)
+def test_ids_that_cannot_be_told_apart_are_warned_of(ids: Any) -> None:
+    """All of them are one person: safe, but nothing would be learned, and nobody would know why."""
+    with pytest.warns(OddTerms, match="cannot be told apart"):
+        Persons.given(ids)
+
+
+@pytest.mark.parametrize("ids", [[7, 3, "7"], [("a",), ("b",)], [FIRST, "x", 2]])
+def test_only_ids_of_persons_are_warned_of(ids: list[Any]) -> None:
+    """A Key that is no unit is a cell like any other, which one record decides: nothing is said of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Records(_table(ids), SCHEMA).n == len(ids)
+        assert Records(_table(ids), SCHEMA, key="patient").n == len(ids)
 
 
 def test_one_id_that_cannot_be_read_takes_no_other_with_it() -> None:
     """Ids beside it stay who they are, in arrays and in tables; what is missing beside it is a person of its own."""
     ids = _undecodable(b"ann", b"\xff", b"ann", b"\xfe", None)
-    persons = Persons.given(ids)
+    table = pa.table({"patient": ids, "age": [50] * 5, "ill": [True] * 5})
+    with pytest.warns(OddTerms, match="cannot be told apart"):
+        persons, owners = Persons.given(ids), Records(table, SCHEMA, unit="patient").owners()
     assert persons is not None
     assert persons.n == 3
-    table = pa.table({"patient": ids, "age": [50] * 5, "ill": [True] * 5})
-    owners = Records(table, SCHEMA, unit="patient").owners()
     assert owners is not None
     assert owners[0] == owners[2] != owners[1] == owners[3]
     assert persons.owners.tolist() == owners.tolist()
@@ -122,18 +204,29 @@ def test_one_id_in_several_forms_is_one_person(same: list[Any]) -> None:
     assert Records(_table(same), SCHEMA, unit="patient").n == 1
 
 
-MIXED = [[1, "1", 1], ["7", 7.0], ["-3 ", Decimal(-3), None]]
-UNMIXED = [[1, 2.0, "a"], ["1", "2", None], [0.5, "0.5"], [1, None, np.nan, "x"], [3, "03"], ["nan", np.nan]]
+MIXED = [
+    [1, "1", 1], ["7", 7.0], ["-3 ", Decimal(-3), None], [7, "007"], [7, "7.0"], [0.0, "-0"], ["7", "007", "x"],
+    ["1" * 5000, "0" + "1" * 5000],
+]  # fmt: skip
+UNMIXED = [
+    [1, 2.0, "a"],
+    ["1", "2", None],
+    [0.5, "0.5"],
+    [1, None, np.nan, "x"],
+    [3, "30"],
+    ["nan", np.nan],
+    ["1e1", 10],
+]
 
 
 @pytest.mark.parametrize("ids", MIXED)
-def test_a_number_that_is_an_id_in_two_types_is_warned_of(ids: list[Any]) -> None:
+def test_a_number_that_is_an_id_in_two_spellings_is_warned_of(ids: list[Any]) -> None:
     """pandas makes texts of a part of a column: a person with id 1 there would be two, with half the protection."""
-    with pytest.warns(OddTerms, match="as a number and as a text"):
+    with pytest.warns(OddTerms, match="in two spellings"):
         assert Persons.given(ids) is not None
-    with pytest.warns(OddTerms, match="as a number and as a text"):
+    with pytest.warns(OddTerms, match="in two spellings"):
         Records(_table(ids), SCHEMA, unit="patient")
-    with pytest.warns(OddTerms, match="as a number and as a text") as heard:
+    with pytest.warns(OddTerms, match="in two spellings") as heard:
         Records(pd.DataFrame(_table(ids)).astype({"patient": object}), SCHEMA, unit="patient")
     assert not any(repr(each) in str(heard[0].message) for each in ids)
 

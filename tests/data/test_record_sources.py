@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+import numpy as np
 import pandas as pd
 import polars as pl
 import psycopg
@@ -166,6 +167,63 @@ def test_names_are_names(tmp_path: Path) -> None:
         path = written(tmp_path / name, f"age,ward\n{place + 50},a\n")
         assert ages(Records(path, SCHEMA)) == [place + 50]
         assert ages(Records(str(path), SCHEMA)) == [place + 50]
+
+
+def test_a_name_with_a_backslash_and_a_star_is_refused_in_our_words(tmp_path: Path) -> None:
+    """DuckDB has no spelling of it that is no pattern; a backslash alone is a letter."""
+    assert ages(Records(written(tmp_path / "a\\b.csv", LINES), SCHEMA)) == [50, 60]
+    for name in ("a\\*b.csv", "[1]\\.csv"):
+        refused(written(tmp_path / name, LINES), match="Rename it")
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    "source", [LONG, f"{LONG}.csv", "a\0b.csv", "/dev/null/a.csv"], ids=lambda name: str(len(name))
+)
+def test_a_path_that_the_system_refuses_is_refused_in_our_words(source: str) -> None:
+    """Where no name can be so long, or hold a NUL, or a file is asked for files."""
+    refused(source, match="there are no")
+    with pytest.raises(InvalidParameter, match="there are no"):
+        Schema.draft(source)
+
+
+def _of_no_connection() -> list[Any]:
+    frame = pa.table({"age": [1.0], "ward": ["a"]})
+    connection = ibis.duckdb.connect()
+    return [ibis.table({"age": "float"}, name="q"), ibis.memtable(frame), connection, connection.table, connection.con]
+
+
+@pytest.mark.parametrize("place", range(5), ids=["unbound", "memtable", "backend", "method", "DuckDB's own"])
+def test_what_is_no_table_of_a_connection_is_refused_in_our_words(place: int) -> None:
+    """Errors of Ibis and of its engines came through; a table that Ibis made of a frame is told what to give."""
+    match = "Give the frame itself" if place == 1 else "there is no such table|must be a data frame"
+    refused(_of_no_connection()[place], match=match)
+    with pytest.raises(InvalidParameter, match=match):
+        Schema.draft(_of_no_connection()[place])
+
+
+@pytest.mark.parametrize("address", ["mysql://x", "postgres://x", "a.csv", ""])
+def test_a_draft_says_of_an_address_what_records_say(address: str) -> None:
+    """Which databases there are, and not that one of them cannot be reached."""
+    refused((address, "t"), match="begins with sqlite:/// or postgresql://")
+    with pytest.raises(InvalidParameter, match="begins with sqlite:/// or postgresql://"):
+        Schema.draft((address, "t"))
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1, 2], [3, 4]], [[1], "x"]], ids=["ragged", "even", "text"])
+def test_lists_of_rows_are_not_drafted_whatever_they_hold(rows: list[Any]) -> None:
+    """How wide a list is, its rows decide, and numpy's error told that one differs. An array has its own width."""
+    for source in (rows, (rows, [0, 1])):
+        with pytest.raises(InvalidParameter, match="a list of records has no stored types"):
+            Schema.draft(source)
+    with pytest.raises(InvalidParameter, match="must be 2-D"):
+        Schema.draft(np.zeros(2, dtype=[("a", "f8"), ("b", "f8")]))
+    drafted = Schema.draft((np.zeros((2, 2)), [0, 1]))
+    assert [f"[columns.{name}]" in drafted for name in ("x0", "x1", "x2", "y")] == [True, True, False, True]
+    drafted = Schema.draft((pd.DataFrame({"age": [1]}), [0]))
+    assert [f"[columns.{name}]" in drafted for name in ("x0", "age", "y")] == [False, True, True]
 
 
 @pytest.mark.parametrize("name", ["a#1.db", "a%2520b.db", "a b.db", "[1].db", "a'b.db", "é+&=.db"])

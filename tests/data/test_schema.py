@@ -135,6 +135,14 @@ def test_levels_that_nobody_can_tell_apart_are_refused(levels: list[Level]) -> N
         Category(levels)
 
 
+@pytest.mark.parametrize(("false", "true"), [("no", "NO"), (["Y"], ["y"]), (["0", "straße"], ["1", "STRASSE"])])
+def test_words_of_a_flag_that_differ_in_case_alone_are_one_word(false: Any, true: Any) -> None:
+    """They would say no and yes; several spellings of either are what a table may write."""
+    with pytest.raises(InvalidParameter, match="more than blanks or case"):
+        Flag(false, true)
+    assert Flag(["no", "No", "NO"], ["yes", "Yes"]).classes == ("no", "yes")
+
+
 def test_the_parts_of_a_schema() -> None:
     """Inputs leave out the target, features leave out what is ignored, classes are the target's."""
     schema = Schema({"id": Ignored(), "ill": Flag("no", "yes"), "age": Number(0, 120)}, target="ill")

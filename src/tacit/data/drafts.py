@@ -25,6 +25,7 @@ _BODIES = {
     "real": 'kind = "number"\n#low =\n#high =',
     "decimal": 'kind = "number"\n#low =\n#high =',
     "text": 'kind = "category"      # or "ordinal", "flag", "key"\n#levels = [""]',
+    "uuid": 'kind = "key"',
     "day": 'kind = "moment"\n#low = "2000-01-01"\n#high = "2024-12-31"',
     "moment": 'kind = "moment"\n#low = "2000-01-01"\n#high = "2024-12-31"',
     "cells": "#kind =",

@@ -159,6 +159,9 @@ class Flag(Levelled):
         object.__setattr__(self, "false", _distinct(false, least=1))
         object.__setattr__(self, "true", _distinct(true, least=1))
         _distinct([*false, *true], least=2)
+        for level in self.spellings[0]:
+            for other in self.spellings[1]:
+                _unlike((level, other))
         if self.missing is not None and not isinstance(self.missing, bool):
             raise InvalidParameter(f"missing must be True, False or left out, got {self.missing!r}.")
 

@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Self, final
@@ -10,12 +11,12 @@ from typing import Self, final
 import numpy as np
 
 from tacit.data.cells import column_of
-from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, keys, text
+from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, has_no_keys, keys, text
 from tacit.errors import InvalidParameter, OddTerms
 from tacit.numerics.arrays import Floats, Integers
 from tacit.numerics.spread import SpreadColumn
 
-_WHOLE = re.compile(r"-?[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
 
 
 @final
@@ -43,7 +44,7 @@ class Persons:
         if getattr(groups, "ndim", 1) != 1 or isinstance(groups, str | bytes) or not listed:
             raise InvalidParameter("groups must be one column: the id of a person for each row.")
         ids = column_of(groups)
-        warn_of_spellings(ids)
+        warn_of_ids(ids)
         return cls.of(keys(ids))
 
     @classmethod
@@ -100,23 +101,36 @@ class SpreadPersons:
     n: int
 
 
-def warn_of_spellings(ids: AnyArray) -> None:
-    """Warn if a whole number is an id both as a number and as a text: two persons, or one human in two types.
+def warn_of_ids(ids: AnyArray) -> None:
+    """Warn of ids, which are public, that make two persons of one human, or one of many; which they are is not said.
 
-    Some readers of files make texts of a part of a column. Ids are public, and which two they are is not said.
+    Two persons are a whole number and a text that spells it, and two texts that spell it with more or fewer zeros:
+    some readers of files make texts of a part of a column. One person are all ids that are no ids.
     """
-    cells = ids.tolist() if ids.dtype.kind == "O" else []
-    spelled = {cell.strip(BLANKS) for cell in cells if type(cell) is str}
-    if not spelled:
-        return
-    typed = {text(cell) for cell in cells if cell is not None and type(cell) is not str}
-    if any(_WHOLE.fullmatch(each) for each in spelled & typed):
-        warnings.warn(
-            "odd terms: some id is there both as a number and as a text, as 2 and '2' would be. Those are two persons: "
-            "one human under both is protected half as much. Read the column of ids as one type.",
-            OddTerms,
-            stacklevel=2,
+    if _has_two_spellings(ids):
+        _warn(
+            "some id is there in two spellings, as 2 and '2', or '2' and '002', would be. Those are two persons: one "
+            "human under both is protected half as much. Read the column of ids as one type, and spell each in one way."
         )
+    if has_no_keys(ids):
+        _warn(
+            "some ids cannot be told apart: they are neither whole numbers nor texts, UUIDs, bytes or dates, or cannot "
+            "be read. All their rows count as those of one person. Make a text of each id."
+        )
+
+
+def _has_two_spellings(ids: AnyArray) -> bool:
+    """Whether a whole number is an id both as a number and as a text, or as two texts."""
+    cells = ids.tolist() if ids.dtype.kind in "OUT" else []
+    texts = {cell.strip(BLANKS) for cell in cells if type(cell) is str}
+    others = {text(cell) or "" for cell in cells if type(cell) is not str}
+    spelled = [Decimal(each) for each in texts if _WHOLE.fullmatch(each)]
+    numbers = {Decimal(each) for each in others if _WHOLE.fullmatch(each)}
+    return len(set(spelled)) < len(spelled) or not numbers.isdisjoint(spelled)
+
+
+def _warn(words: str) -> None:
+    warnings.warn(f"odd terms: {words}", OddTerms, stacklevel=3)
 
 
 def share_of(rows: int) -> float:

@@ -98,7 +98,7 @@ class Records:
             )
         self._schema, self._key, self._unit, self._name = schema, key if unit is None else unit, unit, name
         self._room = Room(memory, disk)
-        self._table = open_table(source, schema, name)
+        self._table = open_table(source, schema, name, unit)
         self._share: _Share | None = None
         self._size: int | None = None
         self._twin: int | None = None

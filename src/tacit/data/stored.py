@@ -17,7 +17,7 @@ from tacit.data.columns import Column, Ignored, Key, Moment, Number
 from tacit.data.levels import Levelled
 from tacit.errors import InvalidParameter
 
-StoredKind = Literal["truth", "whole", "real", "decimal", "text", "day", "moment", "cells", "lines", "other"]
+StoredKind = Literal["truth", "whole", "real", "decimal", "text", "uuid", "day", "moment", "cells", "lines", "other"]
 
 _UNTYPED: tuple[StoredKind, ...] = ("cells", "lines")
 _ACCEPTED: Mapping[type, tuple[tuple[StoredKind, ...], str]] = {
@@ -33,7 +33,7 @@ _ACCEPTED: Mapping[type, tuple[tuple[StoredKind, ...], str]] = {
         ("day", "moment", *_UNTYPED),
         "A Moment needs dates or times: convert the column, or declare it as what it is stored as.",
     ),
-    Key: (("whole", "text", *_UNTYPED), "A Key needs whole numbers or text."),
+    Key: (("whole", "text", "uuid", *_UNTYPED), "A Key needs whole numbers, text or UUIDs."),
 }
 """Which stored kinds a declaration can be about, and what to do about another."""
 
@@ -43,6 +43,7 @@ _WORDS: Mapping[StoredKind, str] = {
     "real": "floating-point numbers",
     "decimal": "decimal numbers",
     "text": "text",
+    "uuid": "UUIDs",
     "day": "dates",
     "moment": "dates with times",
     "cells": "Python objects",

@@ -11,6 +11,7 @@ import hashlib
 import math
 import re
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -116,14 +117,26 @@ def moments(values: AnyArray) -> Integers:
 def keys(values: AnyArray) -> Integers:
     """Read every cell as a key: a whole number below `KEYS`, by a public rule; `MISSING_KEY` when it is missing.
 
-    A whole number reads the same whether it comes as 2 or 2.0. Objects that are no key all read as 0, as one and the
-    same: to take them for missing would make many persons of one.
+    A whole number reads the same whether it comes as 2 or 2.0, a UUID as its text, bytes as the text that they are,
+    dates and times by their microseconds. Objects that are no key all read as 0, as one and the same: to take them for
+    missing would make many persons of one (`has_no_keys` says whether there are any).
     """
     if values.dtype.kind == "i":
         return values.astype(np.int64) % KEYS
     if values.dtype.kind == "u":
         return (values.astype(np.uint64) % np.uint64(KEYS)).astype(np.int64)
-    return np.fromiter(each(values, _key), dtype=np.int64, count=len(values))
+    if values.dtype.kind == "M":
+        read = _from_datetimes(values)
+        return np.where(np.isnat(values), MISSING_KEY, np.where(read == MISSING_MOMENT, 0, read % KEYS))
+    return np.fromiter((found or 0 for found in each(values, _key)), dtype=np.int64, count=len(values))
+
+
+def has_no_keys(values: AnyArray) -> bool:
+    """Whether a cell is there that is no key, and reads as 0 with all others of its sort."""
+    if values.dtype.kind == "M":
+        return bool(((_from_datetimes(values) == MISSING_MOMENT) & ~np.isnat(values)).any())
+    odd = (cell for cell in _cells(values) if type(cell) not in (str, int, float, type(None)))
+    return any(_key(cell) is None for cell in odd)
 
 
 def objects(cells: Sequence[object]) -> AnyArray:
@@ -241,22 +254,34 @@ def _from_datetimes(values: AnyArray) -> Integers:
     return np.where(gone, MISSING_MOMENT, found)
 
 
-def _key(value: object) -> int:
+def _key(value: object) -> int | None:
+    """Read one cell as a key, None if it is there and is none."""
     if _is_missing(value):
         return MISSING_KEY
-    value = plain_cell(value)
-    if isinstance(value, str):
-        bare = value.strip(BLANKS).encode("utf-8", "replace")
-        return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:8], 16) % KEYS if bare else MISSING_KEY
-    if isinstance(value, int):
-        return value % KEYS
-    if isinstance(value, float | Decimal | Fraction):
-        return _number_key(value)
-    return 0
+    if issubclass(type(value), bytes):
+        return _digest(bytes.strip(cast(bytes, value), BLANKS.encode()))
+    if issubclass(type(value), uuid.UUID):
+        return attempt(lambda: _digest(uuid.UUID.__str__(cast(uuid.UUID, value)).encode()), None)
+    cell = plain_cell(value)
+    if isinstance(cell, str):
+        return _digest(cell.strip(BLANKS).encode("utf-8", "replace"))
+    if isinstance(cell, int):
+        return cell % KEYS
+    if isinstance(cell, float | Decimal | Fraction):
+        return _number_key(cell)
+    read = MISSING_MOMENT if cell is None else _moment(cell)
+    return None if read == MISSING_MOMENT else read % KEYS
+
+
+def _digest(bare: bytes) -> int:
+    """Return the key of a text without blanks at its ends."""
+    return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:8], 16) % KEYS if bare else MISSING_KEY
 
 
 def _is_missing(value: object) -> bool:
     """Whether a cell is what Python, numpy or pandas has for a missing one; a number that is none comes later."""
+    if type(value) is np.datetime64:
+        return bool(np.isnat(value))
     return value is None or _name_of(type(value)) in ("NAType", "NaTType", "MaskedConstant")
 
 
@@ -265,4 +290,4 @@ def _number_key(value: "float | Decimal | Fraction") -> int:
     read = as_float(value)
     if math.isnan(read):
         return MISSING_KEY
-    return int(value) % KEYS if math.isfinite(read) and value == int(value) else _key(repr(read))
+    return int(value) % KEYS if math.isfinite(read) and value == int(value) else _digest(repr(read).encode())

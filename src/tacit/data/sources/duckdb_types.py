@@ -10,7 +10,7 @@ from tacit.data.stored import Stored, StoredKind
 _KINDS: Mapping[str, StoredKind] = {
     "BOOLEAN": "truth", "TINYINT": "whole", "SMALLINT": "whole", "INTEGER": "whole", "BIGINT": "whole",
     "UTINYINT": "whole", "USMALLINT": "whole", "UINTEGER": "whole", "UBIGINT": "whole", "FLOAT": "real",
-    "DOUBLE": "real", "VARCHAR": "text", "DATE": "day", "TIMESTAMP": "moment", "TIMESTAMP_NS": "moment",
+    "DOUBLE": "real", "VARCHAR": "text", "UUID": "uuid", "DATE": "day", "TIMESTAMP": "moment", "TIMESTAMP_NS": "moment",
     "TIMESTAMP WITH TIME ZONE": "moment",
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
+from tacit.checks import shown
 from tacit.data.columns import Column
 from tacit.data.dialects import DuckDB
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
@@ -23,6 +24,7 @@ from tacit.numerics.process import address_limit
 
 _PARQUET = (".parquet", ".pq")
 _LINES = {".csv": ",", ".tsv": "\t"}
+_PATTERN = re.compile(r"[*?\[]")
 _LONGEST_LINE = 16 * 2**20
 _GROUPS = 20
 """A process that may map so many of the largest group of rows has room for DuckDB to read two at a time."""
@@ -81,6 +83,16 @@ class FileTable(SQLTable):
 
 def listed(path: Path) -> tuple[Path, ...]:
     """List the files at a path, each once."""
+    try:
+        return _listed(path)
+    except InvalidParameter:
+        raise
+    except (OSError, ValueError) as error:
+        failure = type(error).__name__
+    raise InvalidParameter(f"there are no files that can be listed at {shown(str(path))} ({failure}).")
+
+
+def _listed(path: Path) -> tuple[Path, ...]:
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and _kind(file) is not None)
         hidden = [any(part.startswith((".", "_")) for part in file.parts[len(path.parts) :]) for file in files]
@@ -93,6 +105,11 @@ def listed(path: Path) -> tuple[Path, ...]:
     if len(kinds) > 1 or None in kinds:
         raise InvalidParameter(
             f"the files of one table must be all .parquet, all .csv or all .tsv, got others at {str(path)!r}."
+        )
+    if odd := [file for file in found if "\\" in str(file.resolve()) and _PATTERN.search(str(file.resolve()))]:
+        raise InvalidParameter(
+            f"{str(odd[0])!r} has both a backslash and one of the letters * ? [ in its name, which DuckDB reads as a "
+            "pattern in any spelling. Rename it."
         )
     seen: dict[tuple[int, int], Path] = {}
     for file in found:
@@ -193,7 +210,7 @@ def _relation(files: Sequence[Path]) -> str:
 
 def _literal_name(name: str) -> str:
     """Return a name in which nothing is a pattern."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
+    return _PATTERN.sub(r"[\g<0>]", name)
 
 
 def _stored(files: Sequence[Path], connection: Any) -> Mapping[str, Stored]:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from tacit.data.columns import Column
 from tacit.data.dialects import DuckDB, PostgreSQL, Spark
@@ -17,10 +17,12 @@ from tacit.data.values import MISSING_KEY
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 
+Facts = TypeVar("Facts")
+
 _POSTGRESQL: Mapping[int, tuple[StoredKind, str]] = {
     16: ("truth", "boolean"), 20: ("whole", "bigint"), 21: ("whole", "smallint"), 23: ("whole", "integer"),
     700: ("real", "real"), 701: ("real", "double precision"), 1700: ("decimal", "numeric"), 25: ("text", "text"),
-    1043: ("text", "character varying"), 1042: ("text", "character"), 1082: ("day", "date"),
+    1043: ("text", "character varying"), 1042: ("text", "character"), 2950: ("uuid", "uuid"), 1082: ("day", "date"),
     1114: ("moment", "timestamp"), 1184: ("moment", "timestamp with time zone"),
 }  # fmt: skip
 _SPARK: Mapping[str, StoredKind] = {
@@ -38,7 +40,7 @@ class _Live(SQLTable):
     def __init__(self, connection: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
         self._hold(connection)
         self.relation = f"({sql}) AS records"
-        self._prepare(_described(self.types, connection, self.relation), columns, name or unique_name())
+        self._prepare(_catalogued(self.types, connection, self.relation), columns, name or unique_name())
 
     @staticmethod
     @abstractmethod
@@ -47,7 +49,7 @@ class _Live(SQLTable):
 
     def _catalogue(self) -> Mapping[str, Stored]:
         with self._turn:
-            return _described(self.types, self.connection, self.relation)
+            return _catalogued(self.types, self.connection, self.relation)
 
     def _connect(self) -> Any:
         raise InvalidParameter(
@@ -113,7 +115,7 @@ class PostgreSQLTable(_PostgreSQL):
 
     def _catalogue(self) -> Mapping[str, Stored]:
         with self._turn:
-            return _described(self._types)
+            return _catalogued(self._types)
 
     def _locate(self, address: str, table: str) -> None:
         self._address = address
@@ -193,7 +195,7 @@ class SparkTable(_Live):
 
 def open_live(source: Any, columns: Mapping[str, Column], name: str | None) -> SQLTable:
     """Open a Spark data frame, or a table of an Ibis connection to DuckDB, PostgreSQL or Spark."""
-    kind, connection, sql = _behind(source)
+    kind, connection, sql = _catalogued(_behind, source)
     return kind(connection, sql, columns, name)
 
 
@@ -202,9 +204,9 @@ def described(source: Any) -> Mapping[str, Stored]:
     if isinstance(source, tuple):
         table = object.__new__(PostgreSQLTable)
         table._locate(*source)
-        return _described(table._types)
-    kind, connection, sql = _behind(source)
-    return _described(kind.types, connection, f"({sql}) AS records")
+        return _catalogued(table._types)
+    kind, connection, sql = _catalogued(_behind, source)
+    return _catalogued(kind.types, connection, f"({sql}) AS records")
 
 
 def _behind(source: Any) -> tuple[type[_Live], Any, str]:
@@ -215,6 +217,10 @@ def _behind(source: Any) -> tuple[type[_Live], Any, str]:
         return SparkTable, source.sparkSession, f"SELECT * FROM {view}"
     import ibis
 
+    if source.op().find(ibis.expr.operations.InMemoryTable):
+        raise InvalidParameter(
+            "a table that Ibis made of a frame (ibis.memtable) is in no database. Give the frame itself as the source."
+        )
     backend = source.get_backend()
     sql = str(ibis.to_sql(source, pretty=False)).rstrip().rstrip(";")
     match backend.name:
@@ -227,14 +233,15 @@ def _behind(source: Any) -> tuple[type[_Live], Any, str]:
     raise InvalidParameter(f"records are read from DuckDB, PostgreSQL and Spark, got a table of {backend.name}.")
 
 
-def _described(types: Callable[..., Mapping[str, Stored]], *where: Any) -> Mapping[str, Stored]:
+def _catalogued(read: Callable[..., Facts], *where: Any) -> Facts:
+    """Return what is read of a catalogue; of a failure not its words, but its type."""
     try:
-        return types(*where)
+        return read(*where)
     except InvalidParameter:
         raise
     except Exception as error:
         failure = type(error).__name__
-    raise InvalidParameter(f"there is no such table, or it cannot be described ({failure}).")
+    raise InvalidParameter(f"there is no such table of a connection, or it cannot be described ({failure}).")
 
 
 def _different(described: Sequence[tuple[str, Stored]]) -> Mapping[str, Stored]:

@@ -5,11 +5,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tacit.accounting.store import Store, opened
 from tacit.data.columns import Column
 from tacit.data.frames import UnreadTable, read_table
+from tacit.data.persons import warn_of_ids
 from tacit.data.schema import Schema
 from tacit.data.sources.files import FileTable, stored_in
 from tacit.data.sources.kept import Kept, open_kept
@@ -22,44 +21,55 @@ from tacit.noise import unique_name
 _WAIT_SECONDS = 60.0
 
 
-def open_table(source: Any, schema: Schema, name: str | None) -> Table:
-    """Open a source behind the cleaning step of a schema."""
+def open_table(source: Any, schema: Schema, name: str | None, unit: str | None = None) -> Table:
+    """Open a source behind the cleaning step of a schema; `unit` names the column of persons' ids."""
     columns = schema.columns
     if isinstance(source, Kept):
         return open_kept(source, columns, name or unique_name())
     if isinstance(source, str | Path):
         return FileTable(_path(source), columns, name)
     if _is_address(source):
-        return _from_database(source[0], source[1], columns, name)
+        return _from_database(source[0], source[1], columns, name, unit)
     if _is_live(source):
         from tacit.data.sources.live import open_live
 
         return open_live(source, columns, name)
     cells = _arrays(source[0], source[1], schema) if _is_arrays(source) else read_table(source, schema.inputs)
-    return _in_memory(cells, columns, name)
+    return _in_memory(cells, columns, name, unit)
 
 
 def stored_columns(source: Any) -> Mapping[str, Stored]:
     """Return the names and stored types of a source's columns: facts of its catalogue, never of a record."""
     if isinstance(source, str | Path):
         return stored_in(_path(source))
-    if _is_address(source) and source[0].startswith("sqlite:"):
+    if _is_address(source) and _engine_of(source[0]) == "sqlite":
         return {name: column.stored for name, column in _read_sqlite(*source).items()}
     if _is_address(source) or _is_live(source):
         from tacit.data.sources.live import described
 
         return described(source)
-    if _is_arrays(source) or isinstance(source, np.ndarray):
-        X = source[0] if isinstance(source, tuple) else source
-        names = [f"x{place}" for place in range(np.shape(X)[1])] + (["y"] if isinstance(source, tuple) else [])
-        return dict.fromkeys(names, Stored("cells"))
-    return {name: column.stored for name, column in read_table(source, ()).items()}
+    if _is_arrays(source):
+        return {**_stored_features(source[0]), "y": Stored("cells")}
+    return _stored_features(source)
+
+
+def _stored_features(X: Any) -> Mapping[str, Stored]:
+    """Return the names and stored types of a table's columns; those of an array are called x0, x1, ..."""
+    shape = None if hasattr(type(X), "columns") else getattr(X, "shape", None)
+    if shape is None:
+        return {name: column.stored for name, column in read_table(X, ()).items()}
+    if len(shape) != 2:
+        raise InvalidParameter(f"an array must be 2-D, got the shape {tuple(shape)!r}. Reshape your data.")
+    return {f"x{place}": Stored("cells") for place in range(shape[1])}
 
 
 def _in_memory(
-    found: UnreadTable, columns: Mapping[str, Column], name: str | None, *, ordered: bool = True
+    found: UnreadTable, columns: Mapping[str, Column], name: str | None, unit: str | None, *, ordered: bool = True
 ) -> MemoryTable:
-    return MemoryTable(found, columns, name or unique_name(), ordered=ordered)
+    table = MemoryTable(found, columns, name or unique_name(), ordered=ordered)
+    if unit is not None:
+        warn_of_ids(found[unit].cells())
+    return table
 
 
 def _arrays(X: Any, y: Any, schema: Schema) -> UnreadTable:
@@ -69,18 +79,26 @@ def _arrays(X: Any, y: Any, schema: Schema) -> UnreadTable:
     return {**read_table(X, schema.inputs), **read_table({schema.target: y}, ())}
 
 
-def _from_database(address: str, table: str, columns: Mapping[str, Column], name: str | None) -> Table:
-    if address.split(":")[0].split("+")[0] == "postgresql":
-        from tacit.data.sources.live import PostgreSQLTable
-
-        return PostgreSQLTable(address, table, columns, name)
-    if address.startswith("sqlite:"):
+def _from_database(
+    address: str, table: str, columns: Mapping[str, Column], name: str | None, unit: str | None
+) -> Table:
+    if _engine_of(address) == "sqlite":
         # Rows come in the order of their primary key, which a replaced record changes.
-        return _in_memory(_read_sqlite(address, table), columns, name, ordered=False)
-    raise InvalidParameter(
-        "a database's address begins with sqlite:/// or postgresql://, got another. Other databases can be read "
-        "through Ibis, or from files."
-    )
+        return _in_memory(_read_sqlite(address, table), columns, name, unit, ordered=False)
+    from tacit.data.sources.live import PostgreSQLTable
+
+    return PostgreSQLTable(address, table, columns, name)
+
+
+def _engine_of(address: str) -> str:
+    """Return which kind of database an address is of; refuse all but two."""
+    engine = address.split(":")[0].split("+")[0]
+    if engine not in ("postgresql", "sqlite"):
+        raise InvalidParameter(
+            "a database's address begins with sqlite:/// or postgresql://, got another. Other databases can be read "
+            "through Ibis, or from files."
+        )
+    return engine
 
 
 def _read_sqlite(address: str, table: str) -> UnreadTable:
