@@ -1,9 +1,14 @@
-"""A row's score among persons' rows depends on that row alone, to the last bit; a model that keeps rows is refused."""
+"""Where places are not public a row's score and features depend on that row alone, to the last bit.
+
+They are not among persons' rows, and not in a table without an order. A model that keeps rows is refused.
+"""
 
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
@@ -40,7 +45,8 @@ FLAGS = Schema({"id": Key(), **{name: Number(-1, 1) for name in NAMES}, "y": Fla
 NUMBERS = Schema({"id": Key(), **{name: Number(-1, 1) for name in NAMES}, "y": Number(0, 1)}, target="y")
 GENERATOR = np.random.default_rng(3)
 ROW = GENERATOR.uniform(-1, 1, WIDTH)
-OTHERS = GENERATOR.uniform(-1, 1, (61, WIDTH))
+OTHERS = GENERATOR.uniform(-1, 1, (62, WIDTH))
+PLACES = (0, 20, 40, 60, 61, 62)
 
 
 def _records(schema: Schema, first: int) -> Records:
@@ -49,6 +55,14 @@ def _records(schema: Schema, first: int) -> Records:
     ids = [0] * first + list(range(1, len(OTHERS) + 1))
     cells = {"id": ids, **dict(zip(NAMES, rows.T, strict=True)), "y": np.resize([0, 1], len(rows))}
     return Records(cells, schema, unit="id")
+
+
+def _table(schema: Schema, place: int, memory: int | None = None) -> Records:
+    """Return a table of a database: one record wherever it was written last, and others, which are always the same."""
+    rows = np.insert(OTHERS, place, ROW, axis=0)
+    labels = np.insert(np.resize([0, 1], len(OTHERS)), place, 1)
+    cells = {"id": np.arange(len(rows)), **dict(zip(NAMES, rows.T, strict=True)), "y": labels}
+    return Records(ibis.duckdb.connect().create_table("t", pa.table(cells)), schema, memory=memory)
 
 
 def _train(schema: Schema) -> Records:
@@ -82,6 +96,65 @@ def test_a_person_moves_no_bit_of_the_scores_of_others(model: Any, schema: Schem
     assert len(found) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "schema", "method"), MODELS, ids=lambda each: getattr(each, "__class__", each).__name__
+)
+@pytest.mark.parametrize("held", [False, True])
+def test_a_record_that_moves_within_a_table_moves_no_bit_of_the_scores_of_others(
+    model: Any, schema: Schema, method: str, held: bool
+) -> None:
+    """A database writes a replaced record to another place, which moves others: their scores stay as they are."""
+    model = model.fit(_train(schema))
+    found = set()
+    for place in PLACES:
+        records = _table(schema, place)
+        assert not records.table.ordered
+        scores = getattr(model, method)(records.held() if held else records)
+        found.add(np.delete(np.asarray(scores), place, axis=0).tobytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("memory", [1, 2**29])
+def test_a_record_that_moves_within_a_table_moves_no_feature_of_others(
+    memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A steep kernel made other features of every record that another one had moved, in memory and in a file."""
+    seen: list[Any] = []
+
+    def watched(mapped: Any, features: Any, *rest: Any) -> Any:
+        seen.append(np.asarray(features[:]))
+        raise InvalidParameter("seen")
+
+    monkeypatch.setattr("tacit.kernels.estimator.release_linear", watched)
+    model = PrivateKernelClassifier(RBF(1e32), 1.0, random_state=0, method="fourier", landmarks=40)
+    for place in PLACES:
+        with pytest.raises(InvalidParameter, match="seen"):
+            model.fit(_table(FLAGS, place, memory))
+    assert (
+        len({np.delete(features, place, axis=0).tobytes() for place, features in zip(PLACES, seen, strict=True)}) == 1
+    )
+
+
+@pytest.mark.parametrize("memory", [1, 2**29])
+@pytest.mark.parametrize("method", ["landmarks", "fourier"])
+def test_a_kernel_fit_of_a_table_computes_rows_by_themselves(
+    method: Any, memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where rows have no fixed place the fit asks for features of so many of them, each alone."""
+    asked = _asked_alone(monkeypatch)
+    PrivateKernelClassifier(RBF(1.0), 1.0, random_state=0, method=method, landmarks=10).fit(_table(FLAGS, 0, memory))
+    assert asked == [len(OTHERS) + 1]
+
+
+def test_an_interactive_predictor_of_a_table_computes_rows_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With landmarks it asks for features of so many records that have no place."""
+    asked = _asked_alone(monkeypatch)
+    model = InteractiveKernelPredictor(RBF(1.0), 2.0, 1e-6, landmarks=10, random_state=0)
+    model.fit(_table(FLAGS, 0))
+    model.fit(_train(FLAGS))
+    assert asked == [len(OTHERS) + 1, None]
+
+
 @pytest.mark.parametrize("gamma", [1.0, 1e15])
 def test_features_of_persons_rows_stand_alone(gamma: float) -> None:
     """A kernel that tells the last bits of a row apart has the same features for equal rows, wherever they stand."""
@@ -108,20 +181,26 @@ def test_precision_follows_the_number_of_persons(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("method", ["landmarks", "fourier"])
 def test_a_kernel_fit_of_persons_computes_rows_by_themselves(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With groups the fit asks for features of persons."""
-    asked: list[int | None] = []
-    for kind in (Landmarks, FourierFeatures):
-        own = kind.features
-
-        def seen(self: Any, records: Any, persons: int | None = None, own: Any = own) -> Any:
-            asked.append(persons)
-            return own(self, records, persons)
-
-        monkeypatch.setattr(kind, "features", seen)
+    asked = _asked_alone(monkeypatch)
     rows = GENERATOR.uniform(-0.5, 0.5, (40, 3))
     model = PrivateKernelClassifier(RBF(1.0), 1.0, data_norm=1.0, classes=[0, 1], method=method, landmarks=10)
     model.fit(rows, np.resize([0, 1], 40), groups=np.arange(40) // 2)
     model.fit(rows, np.resize([0, 1], 40))
     assert asked == [20, None]
+
+
+def _asked_alone(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Return a list of what is asked of maps from now on: of how many rows without a place they make features."""
+    asked: list[int | None] = []
+    for kind in (Landmarks, FourierFeatures):
+        own = kind.features
+
+        def seen(self: Any, records: Any, alone: int | None = None, own: Any = own) -> Any:
+            asked.append(alone)
+            return own(self, records, alone)
+
+        monkeypatch.setattr(kind, "features", seen)
+    return asked
 
 
 @pytest.mark.parametrize("width", [3, 8_193, 20_011])

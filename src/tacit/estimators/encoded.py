@@ -1,7 +1,7 @@
 """Records as what estimators learn from: rows of norm at most 1, and targets."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -30,7 +30,7 @@ from tacit.numerics.products import products_alone
 Task = Literal["classification", "regression", "none"]
 
 
-_ALONE: ContextVar[bool] = ContextVar("rows are of persons", default=False)
+_ALONE: ContextVar[bool] = ContextVar("rows stand alone", default=False)
 
 
 @final
@@ -140,7 +140,8 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     for name, value in own.items():
         if value is None or name == "ledger":
             setattr(estimator, name, told[name])
-    estimator._learn(found.rows, found.targets, weighing.of_persons(found.persons))
+    with rows_alone() if stand_alone(X) else nullcontext():
+        estimator._learn(found.rows, found.targets, weighing.of_persons(found.persons))
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder
@@ -172,14 +173,18 @@ def rows_of(estimator: object, X: Any) -> Any:
     return X if isinstance(X, BoundedRows) else encoder.transform(X)
 
 
-def stand_alone(X: object) -> bool:
-    """Whether a score must not depend on where its row stands, which among persons' rows tells how many others have."""
-    return _ALONE.get() or (isinstance(X, Records) and X.unit is not None)
+def stand_alone(X: object = None) -> bool:
+    """Whether what is computed of a row must not depend on where it stands, to the last bit.
+
+    Among persons' rows a place tells how many others have, and in a table without an order one record that is replaced
+    may move all others.
+    """
+    return _ALONE.get() or (isinstance(X, Records) and (X.unit is not None or not X.table.ordered))
 
 
 @contextmanager
-def rows_of_persons() -> Iterator[None]:
-    """Say that the rows scored inside, in this thread, are those of persons."""
+def rows_alone() -> Iterator[None]:
+    """Say that the rows inside, in this thread, have places that are not public."""
     before = _ALONE.set(True)
     try:
         yield

@@ -98,7 +98,9 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
         if self.method in METHODS[:2]:
             mapped = FourierFeatures.of(domain, self.landmarks) if self.method == "fourier" else self._map(domain, X)
-            make = partial(mapped.features, persons=None if weighing.persons is None else weighing.persons.n)
+            persons = weighing.persons
+            units = persons.n if persons is not None else len(targets) if stand_alone() else None
+            make = partial(mapped.features, alone=units)
             shares = weighing.shares(len(targets), factors)
             features: Any
             if isinstance(records, StreamedRows):

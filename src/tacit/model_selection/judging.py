@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import rows_of_persons
+from tacit.estimators.encoded import rows_alone
 from tacit.estimators.exact_scores import public_data
 from tacit.mechanisms.laplace import Laplace
 from tacit.model_selection.data import Data
@@ -42,8 +42,8 @@ def goodness(model: Any, data: Data, scoring: str) -> float:
     A row's share follows from that row alone; rows of one person weigh 1 together. It is the share of right answers,
     1 less the log-loss over 5, or 1 less the absolute error over the range of targets.
     """
-    persons = rows_of_persons() if data.unit == "person" else nullcontext()
-    with warnings.catch_warnings(), np.errstate(all="ignore"), public_data(), persons:
+    alone = rows_alone() if data.unit.kind == "person" else nullcontext()
+    with warnings.catch_warnings(), np.errstate(all="ignore"), public_data(), alone:
         warnings.simplefilter("ignore")
         shares = _MEASURES[scoring](model, data)
     steps = np.floor(np.clip(np.nan_to_num(shares), 0.0, 1.0) * data.weights() * _STEPS)

@@ -1,7 +1,8 @@
 """Products of rows with coefficients in which every row stands alone.
 
 Libraries of linear algebra add up the last rows of a table in another order than those before: which bits a row's
-score has depends on where it stands. Where persons own rows, that depends on how many rows others have.
+score has depends on where it stands. Where persons own rows, that depends on how many rows others have; in a table of a
+database, on what else was written there.
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
-from tacit.estimators.encoded import rows_of
+from tacit.estimators.encoded import rows_of, stand_alone
 from tacit.estimators.parameters import known_norm, known_range
 from tacit.estimators.tables import numeric_targets, validated
 from tacit.kernels.fit.minimise import minimise
@@ -168,7 +168,8 @@ def certified_model(
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
         return _certified_kernel(KernelModel(domain, clipped, weights), count, loss, alpha, tolerance)
-    return certified_linear(landmarks.inner_domain, landmarks.features(records), targets, loss, alpha)
+    features = landmarks.features(records, count if stand_alone() else None)
+    return certified_linear(landmarks.inner_domain, features, targets, loss, alpha)
 
 
 def foreseen(domain: Domain, count: int, loss: PointwiseLoss, alpha: float) -> Certified:

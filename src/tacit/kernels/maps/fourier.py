@@ -60,16 +60,18 @@ class FourierFeatures:
         """The linear kernel on features, clipped to the kernel's radius."""
         return Domain(Linear(), self.domain.radius, self.count)
 
-    def features(self, records: Any, persons: int | None = None) -> NDArray[np.floating[Any]]:
-        """Return the features of records, block by block; of `persons` each row by itself."""
+    def features(self, records: Any, alone: int | None = None) -> NDArray[np.floating[Any]]:
+        """Return the features of records, block by block; with `alone`, as `Landmarks.features` has it, row by row."""
         total, half = size_of(records), len(self.frequencies)
         found = np.empty((total, self.count))
         for start in range(0, total, _BLOCK):
             part = slice(start, min(start + _BLOCK, total))
-            each = pieces(self.domain.clipped(records[part]), part.stop - start, persons is not None)
-            angles = np.concatenate([np.asarray(piece @ self.frequencies.T) for piece in each])
-            found[part, :half] = np.cos(angles)
-            found[part, half : 2 * half] = np.sin(angles)
+            place = start
+            for piece in pieces(self.domain.clipped(records[part]), part.stop - start, alone is not None):
+                angles = np.asarray(piece @ self.frequencies.T)
+                some = slice(place, place := place + len(angles))
+                found[some, :half] = np.cos(angles)
+                found[some, half : 2 * half] = np.sin(angles)
         found[:, : 2 * half] *= math.sqrt(1 / half)
         found[:, 2 * half :] = math.sqrt(self.constant)
         return found

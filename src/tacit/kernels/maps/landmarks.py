@@ -76,20 +76,21 @@ class Landmarks:
         """The linear kernel on coordinates, which are clipped to the radius of the features they stand for."""
         return Domain(Linear(), self.domain.radius, self.count)
 
-    def features(self, records: Any, persons: int | None = None) -> NDArray[np.floating[Any]]:
+    def features(self, records: Any, alone: int | None = None) -> NDArray[np.floating[Any]]:
         """Return the coordinates of records, block by block; in single precision where they are very many.
 
-        Each row is a total function of its record: every coordinate is a number within the radius. Of so many `persons`
-        each row is computed by itself: how many rows others have moves no bit of it.
+        Each row is a total function of its record: every coordinate is a number within the radius. Where the places of
+        rows are not public, `alone` is the public number of records or persons, and each row is computed by itself:
+        where it stands, and so what others there are, moves no bit of it.
         """
         total = size_of(records)
-        many = (persons or total) * self.count > _MANY_NUMBERS and 1e-30 < self.domain.radius < 1e30
+        many = (alone or total) * self.count > _MANY_NUMBERS and 1e-30 < self.domain.radius < 1e30
         kind = np.float32 if many else np.float64
         found = np.empty((total, self.count), dtype=kind)
 
         def work(bounds: tuple[int, int]) -> None:
             part = _sealed(self.domain.clipped(records[slice(*bounds)]))
-            each = pieces(part, bounds[1] - bounds[0], persons is not None)
+            each = pieces(part, bounds[1] - bounds[0], alone is not None)
             coordinates = np.concatenate([self.domain.block(piece, self.points) @ self.map for piece in each])
             coordinates = np.nan_to_num(coordinates, nan=0.0)
             found[slice(*bounds)] = np.clip(coordinates, -self.domain.radius, self.domain.radius)
