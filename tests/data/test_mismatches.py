@@ -1,12 +1,16 @@
 """How well a schema fits is told with noise, for one charge."""
 
+import csv
 import math
 import warnings
 from pathlib import Path
+from typing import Any
 
 import ibis
 import numpy as np
+import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tacit import Budget, Ledger, Records, Schema
@@ -118,3 +122,88 @@ def test_records_that_were_read_of_others_are_refused_uncharged(kind: str, tmp_p
     with pytest.raises(InvalidParameter, match="Nothing was charged"):
         asked.mismatches(epsilon=1.0, ledger=ledger)
     assert not ledger.spent
+
+
+OWNED = {
+    "id": ["ann", "ann", "ann", "bob", None, None],
+    "age": [None, 500, 50, 50, 500, None],
+    "ward": ["A", "A", "?", "B", " b ", "A"],
+    "day": ["2020-06-01"] * 6,
+    "kind": ["x"] * 6,
+    "ill": [True] * 6,
+}
+PERSONS = Schema({**SCHEMA.columns, "day": Category(["2020-06-01"])}, target="ill")
+SHARES = {"age": (1 / 3 + 1, 1 / 3 + 1), "ward": (0.0, 1 / 3 + 1)}
+"""Four persons: ann with three rows, bob with one, and a row each of two whose id is missing."""
+
+
+def _sources(table: dict[str, list[Any]], folder: Path, address: str) -> dict[str, Any]:
+    """Return one table in memory, in files and in databases."""
+    arrow = pa.table(table)
+    pq.write_table(arrow, folder / "t.parquet")
+    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(table)
+        rows.writerows(zip(*table.values(), strict=True))
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE t (id text, age float8, ward text, day text, kind text, ill bool)")
+        for row in zip(*table.values(), strict=True):
+            connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s, %s, %s)", row)
+    duckdb = ibis.duckdb.connect().create_table("t", arrow)
+    return {"dict": table, "parquet": folder / "t.parquet", "csv": folder / "t.csv", "duckdb": duckdb,
+            "postgresql": (address, "t")}  # fmt: skip
+
+
+def test_persons_count_the_shares_of_their_rows_in_every_source(postgresql: Any, database: str, tmp_path: Path) -> None:
+    """The same numbers from memory, files and databases, of whole persons, each of whom counts once at most."""
+    counts = {
+        name: Records(source, PERSONS, unit="id").table.mismatches(None, "id", "id")
+        for name, source in _sources(OWNED, tmp_path, postgresql.address(database)).items()
+    }
+    for found in counts.values():
+        np.testing.assert_array_equal(found, counts["dict"])
+    places = {name: place for place, name in enumerate(PERSONS.columns)}
+    for name, shares in SHARES.items():
+        assert counts["dict"][places[name]] == pytest.approx(shares, abs=2.0**-19)
+        assert np.all(counts["dict"][places[name]] <= shares)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 700])
+@pytest.mark.parametrize("stored", ["dict", "duckdb"])
+def test_a_person_moves_counts_by_no_more_than_a_record_does(rows: int, stored: str) -> None:
+    """However many rows they have in either table: two shares a column, which together are at most one."""
+    coins = np.random.default_rng(rows)
+
+    def counted(mine: int) -> Any:
+        ages = coins.choice([np.nan, 500.0, 50.0], mine)
+        table = {"id": [*["ann"] * mine, "bob"], "age": [*ages, 50.0]}
+        source = table if stored == "dict" else ibis.duckdb.connect().create_table("t", pa.table(table))
+        return Records(source, Schema({"id": Key(), "age": Number(0, 100)}), unit="id").table.mismatches(
+            None, "id", "id"
+        )[1]
+
+    for _ in range(5):
+        one, other = counted(rows), counted(int(coins.integers(1, 30)))
+        assert one.sum() <= 1.0
+        assert np.abs(one - other).sum() <= 2.0
+        assert np.square(one - other).sum() <= 2.0
+
+
+def test_mismatches_of_persons_are_charged_and_said_for_persons(tmp_path: Path) -> None:
+    """The release names persons, counts persons and not rows, and a ledger for records refuses it."""
+    table = {name: cells * 500 for name, cells in OWNED.items()}
+    table["id"] = [None if each is None else f"{each}{place // 6}" for place, each in enumerate(table["id"])]
+    records = Records(table, PERSONS, unit="id")
+    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="x", budget=Budget(9), unit="person")
+    with pytest.warns(UserWarning, match="codebook"):
+        found = records.mismatches(epsilon=5.0, ledger=ledger)
+    assert (found.release.unit, ledger.spent) == ("person", Budget(5.0))
+    assert "person" in found.release.guarantee
+    assert found["age"].missing == pytest.approx(SHARES["age"][0] / 4, abs=3 * found.noise_error)
+    part, _ = records.split(0.5, 0.5, by="key")
+    with pytest.warns(UserWarning, match="codebook"):
+        assert part.mismatches(epsilon=1e3, random_state=1)["ward"].undeclared == pytest.approx(1 / 3, abs=0.1)
+    for_records = Ledger.create(f"sqlite:///{tmp_path}/r.db", name="x", budget=Budget(9))
+    with pytest.raises(InvalidParameter):
+        records.mismatches(epsilon=1.0, ledger=for_records)
+    assert not for_records.spent

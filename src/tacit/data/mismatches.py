@@ -23,7 +23,10 @@ _MUCH = 0.05
 @final
 @dataclass(frozen=True)
 class Mismatch:
-    """The noisy shares of a column's cells that were missing (or no number, no date), and beyond its declaration."""
+    """The noisy shares of a column's cells that were missing (or no number, no date), and beyond its declaration.
+
+    Where persons are the unit a share is the mean over persons of the share of their rows.
+    """
 
     column: str
     missing: float
@@ -81,12 +84,12 @@ def mismatches(
 ) -> Mismatches:
     """Release the share of values in each column that were missing, or beyond its bounds or levels; one charge for all.
 
-    Guarantee: (epsilon, delta)-private.
-    Assumes: replace-one neighbours; n and the schema are public.
+    Guarantee: (epsilon, delta)-private, for whole persons where they are the unit.
+    Assumes: replace-one neighbours; n, the number of records or persons, and the schema are public.
     Reference: two histograms' worth a column: a replacement moves at most two counts of each by one, so the L1
-    sensitivity is twice the number of columns and the L2 sensitivity the root of that.
+    sensitivity is twice the number of columns and the L2 sensitivity the root of that. A person counts the shares of
+    their rows (persons.md, "Sums over persons"): a point of the hull of 0 and the two unit vectors, as a record is.
     """
-    records.refuse_persons("how well a schema fits")
     if not records.table.tells_mismatches:
         raise InvalidParameter(
             "mismatches are counted where records are: ask those that these were read of. Nothing was charged."
@@ -99,7 +102,7 @@ def mismatches(
 
     def counted() -> Floats:
         try:
-            return records.table.mismatches(records.part, records.key)[places]
+            return records.table.mismatches(records.part, records.key, records.unit)[places]
         except Exception as error:
             failure = type(error).__name__
         raise QueryFailed(f"the records could not be read ({failure}) after the charge; nothing was answered.")
@@ -111,6 +114,7 @@ def mismatches(
         label=f"mismatches of {len(names)} columns",
         ledger=records.account(ledger),
         random_state=records.coins(random_state),
+        unit=records.whom,
     )
     shares = np.maximum(found.value, 0.0) / records.n
     error = noise.error(1.0 - (1.0 - confidence) / (2 * len(names))) / records.n

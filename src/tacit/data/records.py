@@ -327,7 +327,7 @@ class Records:
     ) -> "Mismatches":
         """Release, for one charge, how many values of each column were missing or undeclared; warn above 5 %.
 
-        Guarantee: (epsilon, delta)-private.
+        Guarantee: (epsilon, delta)-private, for whole persons where they are the unit.
         Assumes: replace-one neighbours; n and the schema are public.
         Reference: `tacit.data.mismatches.mismatches`.
         """

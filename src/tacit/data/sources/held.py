@@ -50,7 +50,7 @@ class HeldTable(Table):
                 rows = rows[part.chosen(rows[:, places[str(key)]].astype(np.int64))]
             yield {name: rows[:, places[name]].astype(self._types[name]) for name in names}
 
-    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
+    def mismatches(self, part: Slice | None, key: str | None, unit: str | None = None) -> Floats:
         """Refuse: how cells fared is known where the records are."""
         raise NotImplementedError("tells_mismatches says so")
 

@@ -11,7 +11,8 @@ import numpy as np
 from tacit.data.columns import Column, Ignored
 from tacit.data.frames import UnreadTable, check_lengths
 from tacit.data.parts import Slice
-from tacit.data.sources.table import BLOCK, Block, Table
+from tacit.data.persons import Persons
+from tacit.data.sources.table import BLOCK, STEPS, Block, Table
 from tacit.data.stored import Stored, check_declared
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Codes, Floats
@@ -76,11 +77,15 @@ class MemoryTable(Table):
             some = slice(start, start + BLOCK) if rows is None else rows[start : start + BLOCK]
             yield {name: self.cleaned[name][some] for name in names}
 
-    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
+    def mismatches(self, part: Slice | None, key: str | None, unit: str | None = None) -> Floats:
         """Count the states of every column; of rows of other records nothing is known of them."""
         rows = self.rows(part, key)
         chosen = [state if rows is None else state[rows] for state in self._states.values()]
-        return np.array([np.bincount(state, minlength=3)[1:3] for state in chosen], dtype=np.float64)
+        if unit is None:
+            return np.array([np.bincount(state, minlength=3)[1:3] for state in chosen], dtype=np.float64)
+        persons = Persons.of(self.cleaned[unit] if rows is None else self.cleaned[unit][rows])
+        steps = [[persons.means(STEPS * (state == each)).sum() for each in (1, 2)] for state in chosen]
+        return np.array(steps, dtype=np.float64) / STEPS
 
     def size(self, part: Slice | None, key: str | None) -> int:
         """Count the rows of a part."""

@@ -10,8 +10,9 @@ import numpy as np
 from tacit.data.columns import Column, Ignored, Moment, Number
 from tacit.data.dialects import Dialect
 from tacit.data.parts import Slice
-from tacit.data.sources.table import Block, Table
+from tacit.data.sources.table import STEPS, Block, Table
 from tacit.data.stored import Stored, check_declared
+from tacit.data.values import MISSING_KEY
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
 from tacit.numerics.process import this_process
@@ -119,14 +120,30 @@ class SQLTable(Table):
         statement = f"SELECT {', '.join(map(self.dialect.quoted, names))} FROM {self.cleaned(names, part, key)}"
         return self._stream(self.connection, statement)
 
-    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
-        """Count the states of every column."""
-        row: list[Any] = []
+    def mismatches(self, part: Slice | None, key: str | None, unit: str | None = None) -> Floats:
+        """Count the states of every column: of all rows at once, or of each person's by themselves."""
+        found: list[float] = []
         for some in _groups(tuple(self.columns)):
             states = [self._from(self.dialect.state, name) for name in some]
-            sums = [f"sum(CASE WHEN {state} = {each} THEN 1 ELSE 0 END)" for state in states for each in (1, 2)]
-            row += self.run(f"SELECT {', '.join(sums)} FROM {self._read(some, part, key)}")[0]
-        return np.array([float(found or 0) for found in row]).reshape(-1, 2)
+            counts = [self.dialect.count(f"{state} = {each}") for state in states for each in (1, 2)]
+            if unit is None:
+                found += self.run(f"SELECT {', '.join(counts)} FROM {self._read(some, part, key)}")[0]
+            else:
+                source = self._read(tuple(dict.fromkeys([*some, unit])), part, key)
+                found += self._counted_persons(counts, source, self.dialect.quoted(unit))
+        return np.array(found, dtype=np.float64).reshape(-1, 2)
+
+    def _counted_persons(self, counts: Sequence[str], source: str, owner: str) -> list[float]:
+        """Add up what each person's rows come to, rounded down to a whole number of steps."""
+        total = np.zeros(len(counts), dtype=np.int64)
+        for columns in self._stream(
+            self.connection, f"SELECT {', '.join([owner, 'count(*)', *counts])} FROM {source} GROUP BY {owner}"
+        ):
+            owners, rows, *found = (np.asarray(column).astype(np.int64) for column in columns)
+            # Rows without an id are persons of their own.
+            divisors = np.where(owners == MISSING_KEY, 1, rows)
+            total += [int((STEPS * each // divisors).sum()) for each in found]
+        return list(total / STEPS)
 
     def size(self, part: Slice | None, key: str | None) -> int:
         """Count the records of a part."""

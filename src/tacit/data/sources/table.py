@@ -16,6 +16,10 @@ BLOCK = 65_536
 """How many records a block has at most."""
 
 
+STEPS = 2**20
+"""Into how many steps one person is cut: the steps of less than 2^33 persons are added up exactly."""
+
+
 class Table(ABC):
     """Records somewhere, behind the cleaning step: nothing but declared columns can be named.
 
@@ -46,8 +50,11 @@ class Table(ABC):
         """Yield the cleaned cells of some columns, a block at a time, in an order that is always the same."""
 
     @abstractmethod
-    def mismatches(self, part: Slice | None, key: str | None) -> Floats:
-        """Count, for each declared column, the cells that were missing and those beyond its declaration."""
+    def mismatches(self, part: Slice | None, key: str | None, unit: str | None = None) -> Floats:
+        """Count, for each declared column, the cells that were missing and those beyond its declaration.
+
+        With a `unit` persons are counted: each as the share of their rows, rounded down to a whole number of `STEPS`.
+        """
 
     @abstractmethod
     def size(self, part: Slice | None, key: str | None) -> int:
