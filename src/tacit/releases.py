@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, final
 from tacit.accounting.events import Event
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import NEIGHBOURS, PUBLIC, Unit, checked_unit
+from tacit.accounting.unit import PUBLIC, RECORD, Kind, Unit, checked_unit
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.mechanism import Mechanism
@@ -28,7 +28,8 @@ class Release(Generic[Answer]):
 
     `private` is False for a rehearsal (a seed was given) and for a model fitted with an infinite epsilon: such a
     value carries no guarantee and was not charged. `entry` is the ledger's record of the charge, None if there
-    was no ledger. `unit` says for whom it is private: for each record, or for each person with all their records.
+    was no ledger. `unit` says for whom it is private: for each "record", or for each "person" with all their records;
+    `whom` also names the column of ids that tells persons apart.
     `noise_error` is what the noise in each number stays below in 95 of 100 releases, None where that is not told.
     """
 
@@ -38,8 +39,13 @@ class Release(Generic[Answer]):
     public: tuple[str, ...]
     private: bool
     entry: Entry | None
-    unit: Unit = "record"
+    whom: Unit = RECORD
     noise_error: float | None = None
+
+    @property
+    def unit(self) -> Kind:
+        """Whether it is private for each record, or for each person."""
+        return self.whom.kind
 
     def __str__(self) -> str:
         return f"{self._shown} ({self.guarantee})"
@@ -56,7 +62,7 @@ class Release(Generic[Answer]):
 
     def map(self, change: "Callable[[Answer], Other]") -> "Release[Other]":
         """Return the release with its value changed by a function that looks at no record."""
-        return Release(change(self.value), self.budget, self.event, self.public, self.private, self.entry, self.unit)
+        return Release(change(self.value), self.budget, self.event, self.public, self.private, self.entry, self.whom)
 
     def within(self, noise_error: float) -> "Release[Answer]":
         """Return the release with its error bar, which follows from public quantities; a later change loses it."""
@@ -67,7 +73,7 @@ class Release(Generic[Answer]):
         """One sentence: neighbours, epsilon, delta and what was assumed public."""
         if not self.private:
             return "NOT private and not charged: " + ("a rehearsal from a seed" if self.budget else "infinite epsilon")
-        return f"{self.budget}, {NEIGHBOURS[self.unit]}; public: {', '.join((PUBLIC[self.unit], *self.public))}"
+        return f"{self.budget}, {self.whom.neighbours}; public: {', '.join((PUBLIC[self.unit], *self.public))}"
 
 
 @final
@@ -95,7 +101,7 @@ class Terms:
             self.ledger.require_room(mechanism.event, label=self.label, at=mechanism.budget)
 
     def release(
-        self, mechanism: Mechanism[Value, Answer], value: Value, *facts: str, unit: Unit = "record"
+        self, mechanism: Mechanism[Value, Answer], value: Value, *facts: str, unit: Unit | Kind = RECORD
     ) -> Release[Answer]:
         """Release a value under these terms, with further facts that are public."""
         label, ledger, random_state, public = self.label, self.ledger, self.random_state, (*self.assumed, *facts)
@@ -120,7 +126,7 @@ def release(
     ledger: Ledger | None = None,
     random_state: object = None,
     public: tuple[str, ...] = (),
-    unit: Unit = "record",
+    unit: Unit | Kind = RECORD,
 ) -> Release[Answer]:
     """Charge the mechanism's event, then draw its noise and answer.
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import Unit
+from tacit.accounting.unit import RECORD, Unit
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, whole_number
 from tacit.data.cells import column_of, numbers_of, truths_of
@@ -118,7 +118,7 @@ def mean(
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
-        groups=None if persons is None else persons.owners,
+        groups=persons,
         label=label,
         random_state=random_state,
     )
@@ -280,7 +280,7 @@ def _persons(groups: Any, rows: int) -> Persons | None:
 
 
 def _unit(persons: Persons | None) -> Unit:
-    return "record" if persons is None else "person"
+    return RECORD if persons is None else persons.whom
 
 
 def _steps(units: int) -> float:

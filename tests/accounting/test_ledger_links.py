@@ -76,7 +76,10 @@ contents = st.fixed_dictionaries(
         "parts": st.sampled_from([[], [], ["a", "b"], [["a"]]]),
         "fixed_by": st.sampled_from([None, None, "key"]),
     },
-    optional={"standing": st.one_of(standings, st.none(), st.just({}))},
+    optional={
+        "standing": st.one_of(standings, st.none(), st.just({})),
+        "ids": st.sampled_from(["patient", "", None, 3, ["patient"]]),
+    },
 )
 
 
@@ -197,8 +200,18 @@ def test_who_stands_for_a_charge_is_read_in_both_ways(changes: dict[str, Any], m
     content = {**CONTENT, "standing": {**STANDING, **changes}}
     text, link = json.dumps(content, sort_keys=True), digest(HEAD, content)
     found = read_link(text, link, HEAD, 7)
-    assert (None if found is None else found[4:]) == means
+    assert (None if found is None else found[4:6]) == means
     assert found == _slow(text, link)
     if means is not None:
         assert _quick(text, link) == found
     assert read_link(text.replace("alice", "malice"), link, HEAD, 7) is None or "alice" not in text
+
+
+@pytest.mark.parametrize(("ids", "means"), [("patient", "patient"), ("", None), (None, None), (3, None), (["a"], None)])
+def test_the_column_of_ids_that_an_entry_fixes_is_read(ids: Any, means: Any) -> None:
+    """It is a text; what is none is damage, whatever its hash, and the entry is never taken for one that fixes none."""
+    content = {**CONTENT, "ids": ids}
+    text, link = json.dumps(content, sort_keys=True), digest(HEAD, content)
+    found = read_link(text, link, HEAD, 7)
+    assert (None if found is None else found[6]) == means
+    assert _quick(text, link) is None

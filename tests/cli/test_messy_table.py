@@ -134,7 +134,7 @@ def test_every_dry_run_tells_whom_it_protects_and_whether_it_can_be_paid(stays):
         assert (plain["affordable"], plain["left"]["epsilon"], plain["charged"]) == (True, "7/2", False)
         assert "replace-one person neighbours" in words
         assert "left: enough" in words
-    stays.ledger.spend(EpsilonDeltaDpEvent(3.25), label="somebody else's", unit="person")
+    stays.ledger.spend(EpsilonDeltaDpEvent(3.25), label="somebody else's", unit=stays.ledger.whom)
     assert stays.ledger.head != head
     for command in commands:
         plain = stays.run(*command, "--ledger", stays.address, "--dry-run", "--json").plain

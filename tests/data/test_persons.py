@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import statistics
+from tacit.accounting.unit import RECORD, Unit
 from tacit.data import Flag, Key, Number, Records, Schema
 from tacit.data.persons import Persons, share_of
 from tacit.data.values import MISSING_KEY, keys
@@ -45,7 +46,7 @@ def test_nearest_doubles_would_add_up_to_more_than_one() -> None:
 def test_records_of_persons_count_persons() -> None:
     """n is the number of ids, and rows share their person's weight."""
     records = Records(_table(["a", "b", "a", "a"]), SCHEMA, unit="patient")
-    assert (records.n, len(records), records.unit, records.whom) == (2, 2, "patient", "person")
+    assert (records.n, len(records), records.unit, records.whom) == (2, 2, "patient", Unit.persons("patient"))
     owners, weights = records.owners(), records.weights()
     assert owners is not None
     assert weights is not None
@@ -56,7 +57,7 @@ def test_records_of_persons_count_persons() -> None:
 def test_records_without_a_unit_are_as_before() -> None:
     """Each row is by itself, and nothing is weighed."""
     records = Records(_table(["a", "a"]), SCHEMA)
-    assert (records.n, records.unit, records.whom) == (2, None, "record")
+    assert (records.n, records.unit, records.whom) == (2, None, RECORD)
     assert records.owners() is None
     assert records.weights() is None
 

@@ -17,6 +17,7 @@ from support.densities import (
     largest_log_ratio,
 )
 from tacit.accounting.analytic import excess_delta, excess_shift, gaussian_delta, gaussian_shift
+from tacit.accounting.unit import Unit
 from tacit.budget import Budget
 from tacit.data.persons import Persons
 from tacit.data.shares import Shares
@@ -206,7 +207,7 @@ def test_the_excess_of_the_loss_is_integrated_right(epsilon: float, shift: float
 
 def _rows_of(owners: list[int], rows: Array) -> Rows:
     persons = Persons.of(np.array(owners))
-    return Rows.clipped(rows, 1.0).weighed(Shares.of(persons.weights, persons.n, several=True))
+    return Rows.clipped(rows, 1.0).weighed(Shares.of(persons.weights, persons.n, persons.whom))
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Logistic(3.0), HuberHinge(0.3), Softmax(3)])
@@ -228,7 +229,7 @@ def test_a_person_moves_gradients_no_more_than_was_paid_for(loss: AnyLoss) -> No
                 shared = _rows_of([0] * count + [1], rows)
                 gradients = [
                     Objective(each, marks, mechanism.loss, 0.05).gradient(point)
-                    for each in (shared, shared.weighed(Shares.of(np.ones(count + 1), 2, several=True)))
+                    for each in (shared, shared.weighed(Shares.of(np.ones(count + 1), 2, Unit.persons("patient"))))
                 ]
                 found.append(gradients)
             moved = max(moved, float(np.linalg.norm(found[0][0] - found[1][0])) / mechanism.sensitivity(size))

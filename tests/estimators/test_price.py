@@ -144,7 +144,7 @@ def test_a_price_says_whom_it_protects_and_an_account_for_others_refuses(ledger,
     """Of persons' rows the neighbours are persons; the refusal is the one that the fit would meet."""
     model, ids = PrivateLogisticRegression(0.5, data_norm=1.0), np.arange(300) // 2
     assert model.price(X).unit == "record"
-    assert "(replace-one person neighbours)" in str(model.price(X, groups=ids))
+    assert "(replace-one person neighbours by 'groups')" in str(model.price(X, groups=ids))
     people = Ledger.create(f"sqlite:///{tmp_path / 'people.db'}", name="p", budget=Budget(1), unit="person")
     assert str(PrivateLogisticRegression(0.5, ledger=people).price()).startswith(
         "PrivateLogisticRegression costs epsilon=0.5, delta=0 (replace-one person neighbours)"

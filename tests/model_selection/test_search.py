@@ -105,7 +105,7 @@ def test_parts_are_fixed_by_place_and_persons_are_whole():
     assert not np.array_equal(first.y, second.y)
     persons = Records({"who": np.arange(600) // 2, "a": X[:, 0], "b": X[:, 1], "yes": Y == "yes"}, SCHEMA, unit="who")
     data = Data.of(PrivateLogisticRegression(), persons, None)
-    assert (data.slots, data.unit) == (300, "person")
+    assert (data.slots, data.unit.kind) == (300, "person")
     chosen = np.zeros(300, dtype=bool)
     chosen[::3] = True
     one, other = data.part(chosen), data.part(~chosen)
@@ -148,7 +148,7 @@ def test_groups_make_it_private_for_persons(tmp_path):
     ledger = Ledger.create(f"sqlite:///{tmp_path / 'persons.db'}", name="p", budget=Budget(20), unit="person")
     who = np.arange(600) // 3
     data = Data.of(PrivateLogisticRegression(data_norm=1.0), X, Y, who)
-    assert (data.slots, data.unit) == (200, "person")
+    assert (data.slots, data.unit.kind) == (200, "person")
     assert abs(float(data.weights().sum()) - 200) < 1e-9
     found = search(ledger=ledger).fit(X, Y, groups=who)
     assert found.release_.unit == found.best_estimator_.release_.unit == "person"

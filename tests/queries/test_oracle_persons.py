@@ -136,7 +136,7 @@ def test_oracles_of_persons_pay_from_ledgers_of_persons(tmp_path: Path) -> None:
 def test_conversations_about_persons_are_never_split() -> None:
     """Parts by index would cut persons in two."""
     oracle = StatisticalOracle(_records(_person(20, 100.0, 0.0, "a", True)))
-    assert oracle.conversation(2, epsilon=1.0).ask(QUERIES[0]).plan.whom == "person"
+    assert oracle.conversation(2, epsilon=1.0).ask(QUERIES[0]).plan.whom.kind == "person"
     with pytest.raises(InvalidParameter, match="plan must be"):
         oracle.conversation(2, epsilon=1.0, plan="split")
 

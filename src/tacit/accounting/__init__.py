@@ -13,6 +13,7 @@ from tacit.accounting.events import (
 )
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.unit import Unit
 from tacit.accounting.witness import witness_at
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Event",
     "Ledger",
     "PoissonSampledGaussianDpEvent",
+    "Unit",
     "cost",
     "event_from_json",
     "event_to_json",

@@ -42,7 +42,8 @@ class Entry:
     """One line of the history: a spend, or what costs nothing: the declaration of a partition, or a note.
 
     The amount is in the account's own units: (epsilon, delta) for "basic", (divergence, delta) for "renyi". Who paid,
-    up to which share of the budget, and which charge of which ticket this is, is None where nobody said so.
+    up to which share of the budget, and which charge of which ticket this is, is None where nobody said so. `ids` is
+    the column of persons' ids that the entry fixed for all that follow.
     """
 
     number: int
@@ -56,6 +57,7 @@ class Entry:
     payer: str | None = None
     share: Fraction | None = None
     ticket: Place | None = None
+    ids: str | None = None
 
     @classmethod
     def read(cls, content_text: str, link: str) -> "Entry":
@@ -75,6 +77,7 @@ class Entry:
             payer=standing.get("payer"),
             share=None if share is None else Fraction(share),
             ticket=None if ticket is None else (ticket, standing["place"]),
+            ids=content.get("ids"),
         )
 
 
@@ -85,7 +88,8 @@ class History:
 
     `sums` says what each path costs: its own entries, and for each of its partitions the largest part, which
     `largest` keeps. Both only ever grow, so an entry changes them along its own path and nowhere else. `paid` adds up
-    what each payer was charged, in whatever part; `places` finds the charges of tickets.
+    what each payer was charged, in whatever part; `places` finds the charges of tickets. `ids` is the column of
+    persons' ids that the first charge for persons fixed, on an account that was created without one.
     """
 
     count: int
@@ -95,10 +99,11 @@ class History:
     partitions: Mapping[tuple[PartPath, str], Partition] = field(default_factory=dict)
     paid: Mapping[str, Budget] = field(default_factory=dict)
     places: Places = field(default_factory=Places)
+    ids: str | None = None
 
     def extended(self, links: Iterable[tuple[str, str]]) -> "History":
         """Verify the links (content, hash) that follow and return the longer history."""
-        count, head = self.count, self.head
+        count, head, ids = self.count, self.head, self.ids
         partitions = dict(self.partitions)
         known: set[PartPath] = {()}
         said: defaultdict[Link, int] = defaultdict(int)
@@ -109,7 +114,7 @@ class History:
             if link is None:
                 raise LedgerCorrupt(_damage(count, "does not match its hash"))
             head = link_hash
-            path, _, _, declared, _, place = link
+            path, _, _, declared, _, place, fixed = link
             if path not in known:
                 if not _is_declared(partitions, path):
                     raise LedgerCorrupt(_damage(count, "belongs to a part that no partition has"))
@@ -123,14 +128,18 @@ class History:
                 if place in places or self.places.find(place) is not None:
                     raise LedgerCorrupt(_damage(count, "charges a ticket's place for the second time"))
                 places[place] = count, link_hash
-                link = (*link[:5], None)
+                link = (*link[:5], None, fixed)
+            if fixed is not None:
+                if ids is not None:
+                    raise LedgerCorrupt(_damage(count, "fixes the ids of persons for the second time"))
+                ids = fixed
             said[link] += 1
         sums, largest, paid = dict(self.sums), dict(self.largest), dict(self.paid)
         for path, amount in _amounts(said, lambda link: link[0]):
             _add(sums, largest, path, amount)
         for payer, amount in _amounts({link: times for link, times in said.items() if link[4]}, lambda link: link[4]):
             paid[payer] = paid.get(payer, _NOTHING) + amount
-        return History(count, head, sums, largest, partitions, paid, self.places.with_more(places))
+        return History(count, head, sums, largest, partitions, paid, self.places.with_more(places), ids)
 
     def paid_by(self, payer: str | None) -> Budget:
         """Return what all charges to a payer add up to, whatever parts they were for."""

@@ -19,9 +19,9 @@ from tacit.accounting.links import PartPath, digest
 from tacit.accounting.standing import Balance, Standing
 from tacit.accounting.statement import Statement
 from tacit.accounting.store import ACCOUNT, Store
-from tacit.accounting.terms import check_partition, check_text, read_terms, refuse_other, terms_of
+from tacit.accounting.terms import check_partition, check_text, checked_ids, read_terms, refuse_other, terms_of
 from tacit.accounting.tickets import Place
-from tacit.accounting.unit import NEIGHBOURS, Unit, checked_unit
+from tacit.accounting.unit import RECORD, Kind, Unit, checked_kind, checked_unit
 from tacit.accounting.witness import Witness
 from tacit.budget import Budget, plain_budget
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
@@ -49,8 +49,9 @@ class Ledger:
     name: str
     path: PartPath
     """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
-    unit: Unit
+    unit: Kind
     """Whom the account promises for: a record, or a person, who may own several."""
+    _ids: tuple[str, ...]
     _account: Account
     _chain: Chain
     standing: Standing = _NOBODY
@@ -65,19 +66,23 @@ class Ledger:
         budget: Budget,
         accountant: Literal["basic", "renyi", "gaussian"] = "basic",
         order: float | None = None,
-        unit: Unit = "record",
+        unit: Kind = "record",
+        ids: str | Sequence[str] = (),
     ) -> "Ledger":
         """Open a new account; refuse if one of that name exists.
 
         The address is the path of a file or "postgresql://user@host/database". The accountant is fixed for good:
         "basic" adds up epsilons and deltas, "renyi" divergences of one order (chosen from the budget unless given),
         "gaussian" admits Gaussian releases alone, and the most of them. So is the unit: "person" accounts take releases
-        that are private for whole persons, "record" accounts those for records, and neither the other's.
+        that are private for whole persons, "record" accounts those for records, and neither the other's. A person is
+        an id in a column: `ids` names that column, or all that hold the ids of the same persons, each in a table of
+        its own. Without `ids` the first release for persons fixes the column. Any other column is refused.
         """
         check_text("name", name)
-        unit = checked_unit(unit)
+        unit = checked_kind(unit)
+        names = checked_ids(ids, unit)
         account = account_for(plain_budget("budget", budget), accountant, order)
-        terms = terms_of(name, account, unit)
+        terms = terms_of(name, account, unit, names)
         store = Store.at(address)
         store.prepare()
         head = digest("", terms)
@@ -87,7 +92,7 @@ class Ledger:
             connection.execute(
                 sa.insert(ACCOUNT).values(name=name, terms=json.dumps(terms, sort_keys=True), count=0, head=head)
             )
-        return cls(store, name, (), unit, account, Chain(store, name, History(0, head)))
+        return cls(store, name, (), unit, names, account, Chain(store, name, History(0, head)))
 
     @staticmethod
     def names(address: str | os.PathLike[str]) -> list[str]:
@@ -106,7 +111,7 @@ class Ledger:
         with store.reading() as connection:
             name = store.name_of(connection, name)
             row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
-        account, unit, start = read_terms(name, row.terms)
+        account, unit, names, start = read_terms(name, row.terms)
         chain = Chain(store, name, start)
         known = head is None or head == start.head
         for longer, links in chain.pieces(start):
@@ -116,7 +121,7 @@ class Ledger:
             raise LedgerCorrupt(
                 f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
             )
-        return cls(store, name, (), unit, account, chain)
+        return cls(store, name, (), unit, names, account, chain)
 
     @classmethod
     def open_or_create(
@@ -127,18 +132,22 @@ class Ledger:
         budget: Budget,
         accountant: Literal["basic", "renyi", "gaussian"] = "basic",
         order: float | None = None,
-        unit: Unit = "record",
+        unit: Kind = "record",
+        ids: str | Sequence[str] = (),
     ) -> "Ledger":
         """Come back to an account of these terms, or open a new one: no budget is ever reset or widened by it."""
         try:
             ledger = cls.open(address, name=name)
         except LedgerMissing:
             try:
-                return cls.create(address, name=name, budget=budget, accountant=accountant, order=order, unit=unit)
+                return cls.create(
+                    address, name=name, budget=budget, accountant=accountant, order=order, unit=unit, ids=ids
+                )
             except LedgerExists:  # somebody was faster
                 ledger = cls.open(address, name=name)
-        wanted = terms_of(name, account_for(plain_budget("budget", budget), accountant, order), checked_unit(unit))
-        refuse_other(wanted, terms_of(name, ledger._account, ledger.unit))
+        account, kind = account_for(plain_budget("budget", budget), accountant, order), checked_kind(unit)
+        wanted = terms_of(name, account, kind, checked_ids(ids, kind))
+        refuse_other(wanted, terms_of(name, ledger._account, ledger.unit, ledger._ids))
         return ledger
 
     def show(self, last: int = 20) -> Statement:
@@ -162,6 +171,11 @@ class Ledger:
     def accountant(self) -> str:
         """How the account adds up: "basic", "gaussian", or "renyi" with its order."""
         return " ".join(str(term) for term in self._account.describe().values())
+
+    @property
+    def whom(self) -> Unit:
+        """Whom the account promises for, with the columns whose ids are the persons; none before a release fixed it."""
+        return self._whom(self._chain.current())
 
     @property
     def head(self) -> str:
@@ -192,7 +206,7 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """Return the whole history, verified from its first entry."""
         with self.store.reading() as connection:
-            _, _, start = read_terms(self.name, self._chain.row(connection).terms)
+            *_, start = read_terms(self.name, self._chain.row(connection).terms)
         return [Entry.read(text, link) for _, links in self._chain.pieces(start) for text, link in links]
 
     def course(self, entries: Sequence[Entry]) -> list[Budget]:
@@ -256,20 +270,38 @@ class Ledger:
         if ticket is None or history.places.find(ticket.next) is None:
             self._refuse_beyond(history, self._amount(event, at), event, label, at)
 
-    def require(self, unit: Unit) -> None:
+    def require(self, unit: Unit | Kind) -> None:
         """Refuse what is private for another unit than the account promises for; nothing is charged."""
-        if checked_unit(unit) != self.unit:
+        self._refuse_other(checked_unit(unit), self._chain.seen if self.unit == "record" else self._chain.current())
+
+    def _refuse_other(self, whom: Unit, history: History) -> None:
+        """Refuse records for persons, persons for records, and persons by another column of ids."""
+        own = self._whom(history)
+        if whom.kind != self.unit:
             advice = (
                 'Give Records(..., unit="the column of ids"), fit(X, y, groups=ids), or commands --unit COLUMN.'
                 if self.unit == "person"
                 else 'Open a ledger for persons: Ledger.create(..., unit="person"), or ledger create --unit person.'
             )
             raise InvalidParameter(
-                f"account {self.name!r} promises for each {self.unit}, and what was asked is private for each {unit}. "
+                f"account {self.name!r} promises for each {own}, and what was asked is private for each {whom}. "
                 f"Nothing was charged. {advice}"
             )
+        if whom.ids and own.ids and whom.ids[0] not in own.ids:
+            raise InvalidParameter(
+                f"account {self.name!r} promises for each {own}, and what was asked is private for each {whom}. "
+                "Nothing was charged. If these are the same persons, call the column of ids the same (a Series beside "
+                "an array has a name, too), or name all such columns when an account is created: "
+                "Ledger.create(..., ids=[...]), or ledger create --ids NAME --ids NAME."
+            )
 
-    def spend(self, event: Event, *, label: str, at: Budget | None = None, unit: Unit = "record") -> Entry:
+    def _whom(self, history: History) -> Unit:
+        """Return whom the account promises for: by the columns of ids that were declared, or that the history fixed."""
+        if self.unit == "record":
+            return RECORD
+        return Unit(self._ids or (() if history.ids is None else (history.ids,)))
+
+    def spend(self, event: Event, *, label: str, at: Budget | None = None, unit: Unit | Kind = RECORD) -> Entry:
         """Charge an event, durably, or refuse and change nothing; return the entry.
 
         `unit` says for whom the event is private; it must be the account's own. `at` names the (epsilon, delta) at
@@ -277,18 +309,21 @@ class Ledger:
         checked that the event keeps it.
         """
         check_text("label", label)
-        self.require(unit)
+        whom = checked_unit(unit)
+        self.require(whom)
         event = check_event(event)
         amount = self._amount(event, at)
         ticket = self.standing.ticket
         with nullcontext() if ticket is None else ticket.place() as place:
-            entry = self._charged(place, label, amount, event, at)
+            entry = self._charged(place, label, amount, event, at, whom)
             if ticket is not None:
                 ticket.done(entry)
         self.standing.tell(self.name, entry)
         return entry
 
-    def _charged(self, place: Place | None, label: str, amount: Budget, event: Event, at: Budget | None) -> Entry:
+    def _charged(
+        self, place: Place | None, label: str, amount: Budget, event: Event, at: Budget | None, whom: Unit
+    ) -> Entry:
         """Append a charge, or find the one that was made at a ticket's place before."""
         text = event_to_json(event)
         with self._chain.writing() as (connection, history):
@@ -298,8 +333,11 @@ class Ledger:
                 entry = self._chain.entry(connection, *known)
                 self.standing.check_same(self.name, entry, self.path, label, amount, text)
                 return entry
+            self._refuse_other(whom, history)
             self._refuse_beyond(history, amount, event, label, at)
-            content = written(label, self.path, amount, event=text, said=self.standing.written(place))
+            fixes = {"ids": whom.ids[0]} if whom.ids and not self._whom(history).ids else {}
+            said = {**self.standing.written(place), **fixes}
+            content = written(label, self.path, amount, event=text, said=said)
             longer, entry = self._chain.append(connection, history, content)
         self._chain.remember(longer)
         return entry
@@ -371,9 +409,10 @@ class Ledger:
 
     def _refusal(self, label: str, amount: Budget, history: History) -> str:
         part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)
+        whom = self._whom(history).neighbours
         return (
             f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
-            f"{self.budget}{self.standing.words} (account {self.name!r}{part}; {NEIGHBOURS[self.unit]}). Nothing was "
+            f"{self.budget}{self.standing.words} (account {self.name!r}{part}; {whom}). Nothing was "
             "charged. Ask for less, or stop here: a spent budget cannot be refilled for the same records."
         )
 
@@ -392,6 +431,7 @@ class Ledger:
     def __repr__(self) -> str:
         part = "".join(f", {name}={part!r}" for name, part in self.path)
         whom = f", unit={self.unit!r}" if self.unit != "record" else ""
+        whom += f", ids={list(self._ids)!r}" if self._ids else ""
         payer = f", payer={self.standing.payer!r}" if self.standing.payer is not None else ""
         where = f"{self.address!r}, name={self.name!r}{part}"
         return f"Ledger({where}, budget={self.budget!r}, {self.accountant}{whom}{payer})"

@@ -28,9 +28,9 @@ _NONSENSE = (ValueError, KeyError, TypeError, ZeroDivisionError, OverflowError, 
 
 Declared = tuple[str, tuple[str, ...], str]
 """A partition: its name, its parts, and what fixes them."""
-Link = tuple[PartPath, str, str, Declared | None, str | None, Place | None]
+Link = tuple[PartPath, str, str, Declared | None, str | None, Place | None, str | None]
 """What a verified link says: where it belongs, its epsilon and delta as fractions, what it declares if anything, who
-paid, and the place of its ticket, where somebody or something did."""
+paid, and the place of its ticket, where somebody or something did, and the column of ids that it fixes for good."""
 
 
 def digest(previous: str, content: Mapping[str, Any]) -> str:
@@ -64,7 +64,10 @@ def _parsed(text: Any, link: object, head: str, number: int) -> Link | None:
     declares = (label, tuple(content["parts"]), content["fixed_by"]) if content["parts"] else None
     hash(declares)
     payer, place = _standing(content["standing"]) if "standing" in content else (None, None)
-    return _path(content["path"]), str(epsilon), str(delta), declares, payer, place
+    ids = content.get("ids")
+    if "ids" in content and not (type(ids) is str and ids):
+        return None
+    return _path(content["path"]), str(epsilon), str(delta), declares, payer, place, ids
 
 
 def _standing(said: Any) -> tuple[str | None, Place | None]:
@@ -123,7 +126,7 @@ def _framed(text: Any, link: object, head: str, number: int) -> Link | None:
     )
     if sha256(hashed.encode("ascii")).hexdigest() != link:
         return None
-    return path, epsilon, delta, None, *(said or (None, None))
+    return path, epsilon, delta, None, *(said or (None, None)), None
 
 
 def _said(payer: str, place: str, ticket: str) -> tuple[str | None, Place | None]:

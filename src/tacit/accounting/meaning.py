@@ -12,7 +12,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.accounting.unit import NEIGHBOURS, Unit
+from tacit.accounting.unit import NEIGHBOURS, Kind
 from tacit.budget import Budget
 from tacit.checks import checked_share
 from tacit.errors import InvalidParameter
@@ -65,7 +65,7 @@ def posterior_shift(epsilon: float) -> float:
     return math.tanh(Budget(epsilon).epsilon / 2)
 
 
-def explain(budget: Budget, unit: Unit = "record") -> str:
+def explain(budget: Budget, unit: Kind = "record") -> str:
     """Say in a few sentences what a budget promises to a record, or to a person with all their records."""
     guess = 100 * best_guess(budget)
     text = (

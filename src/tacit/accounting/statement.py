@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from tacit.accounting.history import Entry
-from tacit.accounting.unit import NEIGHBOURS
 from tacit.notebook import card, plain
 
 _COLUMNS = ("#", "time (UTC)", "part", "what", "charged")
@@ -27,7 +26,7 @@ class Statement:
             "budget": ledger.budget,
             "spent": ledger.spent,
             "left": ledger.remaining,
-            "promises for": NEIGHBOURS[ledger.unit],
+            "promises for": ledger.whom.neighbours,
             "account": ledger.accountant,
             "kept at": ledger.address,
         }

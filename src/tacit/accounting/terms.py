@@ -1,20 +1,21 @@
 """The terms of an account, fixed when it is created, and how they are stored."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from tacit.accounting.account import Account
 from tacit.accounting.accounts import account_for
 from tacit.accounting.history import History
 from tacit.accounting.links import digest
-from tacit.accounting.unit import Unit, checked_unit
+from tacit.accounting.unit import Kind, checked_kind
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, LedgerCorrupt
 
 _LONGEST = 1000
 
 
-def terms_of(name: str, account: Account, unit: Unit) -> dict[str, Any]:
+def terms_of(name: str, account: Account, unit: Kind, ids: Sequence[str]) -> dict[str, Any]:
     """Return the terms as they are stored."""
     return {
         "name": name,
@@ -22,22 +23,24 @@ def terms_of(name: str, account: Account, unit: Unit) -> dict[str, Any]:
         "delta": str(account.budget.exact_delta),
         "neighbours": "replace-one",
         "unit": unit,
+        "ids": list(ids),
         **account.describe(),
     }
 
 
-def read_terms(name: str, text: str) -> tuple[Account, Unit, History]:
-    """Rebuild the account and the start of its history from the stored terms."""
+def read_terms(name: str, text: str) -> tuple[Account, Kind, tuple[str, ...], History]:
+    """Rebuild the account, whom it promises for and the start of its history from the stored terms."""
     try:
         terms = json.loads(text)
         budget = Budget.parse(f"epsilon={terms['epsilon']}, delta={terms['delta']}")
         account = account_for(budget, terms["accountant"], terms.get("order"))
-        unit = checked_unit(terms["unit"])
-        if terms_of(name, account, unit) != terms:
+        unit = checked_kind(terms["unit"])
+        ids = checked_ids(terms["ids"], unit)
+        if terms_of(name, account, unit, ids) != terms:
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise LedgerCorrupt(f"the terms of account {name!r} are damaged. Restore the ledger from a backup.") from error
-    return account, unit, History(0, digest("", terms))
+    return account, unit, ids, History(0, digest("", terms))
 
 
 def refuse_other(wanted: dict[str, Any], own: dict[str, Any]) -> None:
@@ -50,7 +53,7 @@ def refuse_other(wanted: dict[str, Any], own: dict[str, Any]) -> None:
         )
 
 
-def check_partition(name: object, parts: object, fixed_by: object, unit: Unit) -> None:
+def check_partition(name: object, parts: object, fixed_by: object, unit: Kind) -> None:
     """Refuse parts that a replaced record, or person, could leave, and names that are none."""
     check_text("name", name)
     if fixed_by not in ("index", "key"):
@@ -69,6 +72,18 @@ def check_partition(name: object, parts: object, fixed_by: object, unit: Unit) -
         check_text("part", part)
     if len(set(parts)) != len(parts):
         raise InvalidParameter("parts must be different names, got one twice.")
+
+
+def checked_ids(ids: object, unit: Kind) -> tuple[str, ...]:
+    """Return the names of the columns of ids, each once and in their order; refuse what are none."""
+    names = [ids] if isinstance(ids, str) else ids
+    if not isinstance(names, list | tuple):
+        raise InvalidParameter(f"ids must be the name of a column, or a list of names, got {type(ids).__name__}.")
+    for name in names:
+        check_text("ids", name)
+    if names and unit == "record":
+        raise InvalidParameter('ids tell persons apart: give unit="person" as well, or leave them out.')
+    return tuple(sorted(set(names)))
 
 
 def check_text(what: str, text: object) -> None:

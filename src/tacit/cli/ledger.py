@@ -13,7 +13,7 @@ from tacit.accounting.events import event_to_json
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
-from tacit.accounting.unit import NEIGHBOURS, Unit
+from tacit.accounting.unit import Kind
 from tacit.budget import Budget
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.console import cell, console
@@ -49,6 +49,10 @@ def create(
     ] = "basic",
     unit: Annotated[Literal["record", "person"], typer.Option(help="Whom the account promises for.")] = "record",
     as_json: AsJson = False,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(help="The column of persons' ids; give one option for each, if the same persons' have several."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Open a new account."""
@@ -56,8 +60,8 @@ def create(
         if (epsilon is None) == (budget is None):
             raise InvalidParameter('give --epsilon, or --budget "epsilon=1, delta=1e-6".')
         amount = Budget.parse(budget if budget is not None else f"epsilon={epsilon}, delta={delta}")
-        whose: Unit = "person" if unit == "person" else "record"
-        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose)
+        whose: Kind = "person" if unit == "person" else "record"
+        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose, ids=ids or ())
         out.result(_account(ledger), f"created {_words(ledger)}\n{explain(ledger.budget, ledger.unit)}")
 
 
@@ -97,7 +101,7 @@ def list_accounts(address: Address, as_json: AsJson = False, quiet: Quiet = Fals
         for column in ("account", "unit", "budget", "spent", "left"):
             table.add_column(column, overflow="fold")
         for ledger in ledgers:
-            row = ledger.name, ledger.unit, str(ledger.budget), str(ledger.spent), str(ledger.remaining)
+            row = ledger.name, str(ledger.whom), str(ledger.budget), str(ledger.spent), str(ledger.remaining)
             table.add_row(*(cell(text) for text in row))
         out.result({"accounts": [_account(ledger) for ledger in ledgers]}, table)
 
@@ -189,11 +193,11 @@ def _witnessed(path: Path, name: str | None, head: str | None) -> tuple[str, str
 
 
 def _words(ledger: Ledger) -> str:
-    return f"{ledger.name} ({ledger.accountant} account, {NEIGHBOURS[ledger.unit]})"
+    return f"{ledger.name} ({ledger.accountant} account, {ledger.whom.neighbours})"
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:
-    return {**account(ledger), "unit": ledger.unit}
+    return {**account(ledger), "unit": ledger.unit, "ids": list(ledger.whom.ids or ())}
 
 
 def _is_shown(column: str, cells: list[str]) -> bool:

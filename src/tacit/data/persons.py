@@ -10,6 +10,7 @@ from typing import Self, final
 
 import numpy as np
 
+from tacit.accounting.unit import GROUPS, Unit
 from tacit.data.cells import column_of
 from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, has_no_keys, keys, text
 from tacit.errors import InvalidParameter, OddTerms
@@ -29,33 +30,35 @@ class Persons:
     Assumes: ids belong to the persons: a replaced person keeps their id. Persons under one id count as one.
     Reference: persons.md.
 
-    Numbers follow the ids, not the order of the rows. A row without an id is a person of its own.
+    Numbers follow the ids, not the order of the rows. A row without an id is a person of its own. `whom` has the name
+    of the column of ids.
     """
 
     owners: Integers
     n: int
+    whom: Unit = GROUPS
 
     @classmethod
-    def given(cls, groups: object) -> Self | None:
+    def given(cls, groups: object) -> "Persons | None":
         """Read a column of ids cell by cell, as keys; None for none."""
-        if groups is None:
-            return None
+        if groups is None or isinstance(groups, cls):
+            return groups
         listed = hasattr(groups, "__len__") or hasattr(groups, "__array__")
         if getattr(groups, "ndim", 1) != 1 or isinstance(groups, str | bytes) or not listed:
             raise InvalidParameter("groups must be one column: the id of a person for each row.")
         ids = column_of(groups)
         warn_of_ids(ids)
-        return cls.of(keys(ids))
+        return cls.of(keys(ids), whose(groups))
 
     @classmethod
-    def of(cls, ids: Integers) -> Self:
+    def of(cls, ids: Integers, whom: Unit = GROUPS) -> Self:
         """Number the persons whose ids these are, as `tacit.data.values.keys` reads them."""
         missing = ids == MISSING_KEY
         known, places = np.unique(ids[~missing], return_inverse=True)
         owners = np.empty(len(ids), dtype=np.int64)
         owners[~missing] = places
         owners[missing] = np.arange(len(known), len(known) + int(missing.sum()))
-        return cls(owners, len(known) + int(missing.sum()))
+        return cls(owners, len(known) + int(missing.sum()), whom)
 
     @cached_property
     def weights(self) -> Floats:
@@ -99,6 +102,15 @@ class SpreadPersons:
 
     weights: SpreadColumn
     n: int
+    whom: Unit
+
+
+def whose(groups: object) -> Unit:
+    """Return the persons of a column of ids beside an array: by the name of a Series that has one, else by `groups`."""
+    if isinstance(groups, Persons):
+        return groups.whom
+    name = getattr(groups, "name", None)
+    return Unit.persons(name) if isinstance(name, str) and name else GROUPS
 
 
 def warn_of_ids(ids: AnyArray) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import Unit
+from tacit.accounting.unit import RECORD, Unit
 from tacit.data.columns import Column, Key, Uncoded
 from tacit.data.parts import Fixed, Slice
 from tacit.data.persons import Persons
@@ -137,7 +137,7 @@ class Records:
     @property
     def whom(self) -> Unit:
         """What a release about these records protects, and what a ledger for it must promise for."""
-        return "record" if self._unit is None else "person"
+        return RECORD if self._unit is None else Unit.persons(self._unit)
 
     @property
     def n(self) -> int:
@@ -194,7 +194,7 @@ class Records:
         if self._persons is None:
             name = str(self._unit)
             blocks = [block[name] for block in self._table.blocks((name,), self.part, self._key)]
-            self._persons = Persons.of(np.concatenate(blocks))
+            self._persons = Persons.of(np.concatenate(blocks), self.whom)
         return self._persons
 
     def __len__(self) -> int:
@@ -257,7 +257,7 @@ class Records:
         )
         if any(part.n == 0 for part in parts):
             raise InvalidParameter(
-                f"every part needs at least one {self.whom}, got {[part.n for part in parts]!r} of them."
+                f"every part needs at least one {self.whom.kind}, got {[part.n for part in parts]!r} of them."
             )
         return parts
 
@@ -341,7 +341,7 @@ class Records:
         return other
 
     def _repr_html_(self) -> str:
-        facts = {"n": self.n, "protected": self.whom, "real": "NO: made up, a twin" if self.is_twin else "yes"}
+        facts = {"n": self.n, "protected": str(self.whom), "real": "NO: made up, a twin" if self.is_twin else "yes"}
         return card("Records", facts) + self._schema._repr_html_()
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from tacit.accounting.unit import RECORD, Unit
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
@@ -17,22 +18,22 @@ from tacit.numerics.spread import beside
 class Shares:
     """A weight in [0, 1] for each row, and the public number of units, N.
 
-    With `several` a unit is a person who may own any number of rows, whose weights add up to at most 1 in exact
-    arithmetic; without it a unit is one row. All means are sums over rows divided by N, whatever the weights add up to:
+    Where `whom` is a person, they may own any number of rows, whose weights add up to at most 1 in exact arithmetic;
+    else a unit is one row. All means are sums over rows divided by N, whatever the weights add up to:
     dividing by their sum would make every row's part depend on all others (perturbation.md, "Weights and persons").
     """
 
     weights: Any
     units: int
-    several: bool
+    whom: Unit = RECORD
 
     @classmethod
-    def of(cls, weights: Any, units: int, *, several: bool) -> Self:
+    def of(cls, weights: Any, units: int, whom: Unit = RECORD) -> Self:
         """Check what is public: the number of weights is, or follows from, the caller's own table."""
-        if len(weights.shape) != 1 or (not several and len(weights) != units):
+        if len(weights.shape) != 1 or (whom == RECORD and len(weights) != units):
             raise InvalidParameter("there must be one weight for each row.")
         # Whatever was handed over, a row counts between nothing and once.
-        return cls(by_part(_between_nothing_and_once, weights), whole_number("the number of units", units), several)
+        return cls(by_part(_between_nothing_and_once, weights), whole_number("the number of units", units), whom)
 
     def every(self, step: int) -> Self:
         """Return the shares of every step-th row, with as much of N as there is of the rows."""

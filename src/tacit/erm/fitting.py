@@ -213,7 +213,7 @@ def fit_linear(
         noise = mechanism.coefficient_noise(objective) * setting.norm
         warn_of_noise(noise, signal, budget, setting.count, setting.dimension)
     public = (*setting.public, ridge, *terms.assumed)
-    found = replace(terms, assumed=public).release(mechanism, objective, unit=setting.unit)
+    found = replace(terms, assumed=public).release(mechanism, objective, unit=rows.whom)
     return split(rows, found, mechanism.coefficient_noise(objective), mechanism.alpha, mechanism.loss.margin)
 
 

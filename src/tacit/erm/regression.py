@@ -98,7 +98,7 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
         terms = self._terms(rows, assumed).and_also(*mechanism.public)
-        found = terms.release(mechanism, (rows, targets), unit="person" if rows.several else "record")
+        found = terms.release(mechanism, (rows, targets), unit=rows.whom)
         coefficient, noise = found.value.solve(alpha * rows.count / rows.norm**2)
         return split(rows, found.map(lambda _: coefficient / rows.norm), noise / rows.norm, alpha)
 

@@ -50,7 +50,7 @@ def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[
             rows.append(lot)
             ids += [cells[name] for name in whose]
     kept = StreamedRows(rows.done(), encoder.data_norm, encoder.constant, encoder.filled)
-    return kept, _target(targets.done(), column), Persons.of(np.concatenate(ids)) if whose else None
+    return kept, _target(targets.done(), column), Persons.of(np.concatenate(ids), records.whom) if whose else None
 
 
 def _on_cluster(
@@ -66,7 +66,7 @@ def _on_cluster(
     if rows is not None and len(lots) != rows:
         raise InvalidParameter("the table no longer has as many records as when it was opened.")
     kept = StreamedRows(lots, encoder.data_norm, encoder.constant, encoder.filled)
-    persons = None if records.unit is None else SpreadPersons(SpreadColumn(lots, -1), records.n)
+    persons = None if records.unit is None else SpreadPersons(SpreadColumn(lots, -1), records.n, records.whom)
     return kept, _target(SpreadColumn(lots, -2), column), persons
 
 

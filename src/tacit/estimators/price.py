@@ -12,9 +12,10 @@ from scipy.sparse import issparse
 
 from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import NEIGHBOURS, Unit
+from tacit.accounting.unit import RECORD, Kind, Unit
 from tacit.budget import SMALLEST, Budget
 from tacit.data.bounded import BoundedRows
+from tacit.data.persons import whose
 from tacit.data.records import Records
 from tacit.data.twins import made_up
 from tacit.errors import BudgetExceeded, InvalidParameter
@@ -31,7 +32,7 @@ class Price:
     `budget` is None for an infinite epsilon, which no ledger may be asked to pay. `event` is what would be charged in
     accounting's terms, None where it depends on the number of records and none was told. `affordable` and `left` are
     None without a ledger; `affordable` also where an account that is not "basic" would have to be told the event.
-    `unit` says for whom the release would be private.
+    `unit` says for whom the release would be private: "record" or "person"; `whom` also by which ids.
     """
 
     what: str
@@ -39,12 +40,17 @@ class Price:
     event: Event | None
     affordable: bool | None
     left: Budget | None
-    unit: Unit = "record"
+    whom: Unit = RECORD
+
+    @property
+    def unit(self) -> Kind:
+        """Whether the release would be private for each record, or for each person."""
+        return self.whom.kind
 
     def __str__(self) -> str:
         if self.budget is None:
             return f"{self.what}: infinite epsilon, NOT private and never charged."
-        cost = f"{self.what} costs {self.budget} ({NEIGHBOURS[self.unit]})."
+        cost = f"{self.what} costs {self.budget} ({self.whom.neighbours})."
         if self.left is None:
             return f"{cost} There is no ledger to pay it."
         can = {
@@ -99,7 +105,7 @@ class Priced(Shown, Paid):
         asked.random_state = None
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            unit = unit_of(X, groups) or "record"
+            unit = (unit_of(X, groups) or RECORD).kind
             owned = {} if groups is None else {"groups": groups}
             address = f"sqlite:///{Path(folder) / 'empty.db'}"
             asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST), unit=unit)
@@ -115,9 +121,10 @@ def price_of(
 ) -> Price:
     """Return a price, and whether a ledger can pay it; a unit that is not told is the ledger's."""
     if ledger is None:
-        return Price(what, budget, event, None, None, unit or "record")
-    whom = unit or ledger.unit
-    ledger.require(whom)
+        return Price(what, budget, event, None, None, unit or RECORD)
+    if unit is not None:
+        ledger.require(unit)
+    whom = ledger.whom if unit is None else unit
     if budget is None:
         return Price(what, budget, event, None, None, whom)
     left = ledger.remaining
@@ -131,8 +138,8 @@ def unit_of(X: Any, groups: object = None) -> Unit | None:
     if isinstance(X, Records):
         return X.whom
     if groups is not None:
-        return "person"
-    return None if X is None else "record"
+        return whose(groups)
+    return None if X is None else RECORD
 
 
 def stand_in(X: Any, classes: Any) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.accounting.unit import RECORD
 from tacit.checks import finite_number, positive_number
 from tacit.data.cells import column_of
 from tacit.data.labels import places
@@ -62,7 +63,7 @@ class Weighing:
         # Rounded to nearest, the product with a number of at most 1 is no larger than the share it starts from.
         weights = by_part(lambda *parts: np.prod(parts, axis=0), *owned, *given)
         units = rows if self.persons is None else self.persons.n
-        return Shares.of(weights, units, several=self.persons is not None)
+        return Shares.of(weights, units, RECORD if self.persons is None else self.persons.whom)
 
 
 def class_factors(class_weight: object, classes: NDArray[Any]) -> Floats | None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import Unit
+from tacit.accounting.unit import RECORD, Unit
 from tacit.data.labels import column, places
 from tacit.data.records import Records, payer
 from tacit.data.values import numbers, objects
@@ -68,7 +68,7 @@ def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: o
         cells = column(y)
         if len(cells) == 0:
             raise InvalidParameter("there are no rows to judge on, got an empty part.")
-        return HeldOut(X, cells, len(cells), None, "record", ledger, random_state, None)
+        return HeldOut(X, cells, len(cells), None, RECORD, ledger, random_state, None)
     refuse_targets(y)
     target_of(X.schema, "classification" if classes else "regression")
     held = X.held()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
-from tacit.accounting.unit import Unit
+from tacit.accounting.unit import RECORD, Unit
 from tacit.data.persons import Persons
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
@@ -98,7 +98,9 @@ class Data:
     @property
     def unit(self) -> Unit:
         """Whom a release about the data protects."""
-        return self.X.whom if isinstance(self.X, Records) else "record" if self.persons is None else "person"
+        if isinstance(self.X, Records):
+            return self.X.whom
+        return RECORD if self.persons is None else self.persons.whom
 
     def part(self, chosen: Truths) -> "Data":
         """Return the slots where `chosen` is true."""
@@ -107,7 +109,7 @@ class Data:
         if not isinstance(self.X, Records):
             return replace(
                 self, X=self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], y=self.y[rows],
-                slots=int(chosen.sum()), persons=None if owners is None else Persons.of(owners[rows]),
+                slots=int(chosen.sum()), persons=None if owners is None else Persons.of(owners[rows], self.unit),
             )  # fmt: skip
         return Data(self.X.chosen(rows), None, int(chosen.sum()), self.classes, self.target_range, self.assumed)
 
@@ -134,7 +136,7 @@ class Data:
 
     @property
     def _owned(self) -> dict[str, Any]:
-        return {} if self.persons is None else {"groups": self.persons.owners}
+        return {} if self.persons is None else {"groups": self.persons}
 
     def targets(self) -> NDArray[Any]:
         """Return the target of every row: a class, None for one that is not declared, or a number."""

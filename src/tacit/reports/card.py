@@ -15,7 +15,6 @@ from typing import Any, Self, final
 from tacit.accounting.events import event_to_json
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
-from tacit.accounting.unit import NEIGHBOURS
 from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.releases import Release
@@ -124,7 +123,7 @@ def card_of_scores(
 def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) -> Card:
     """Return the card of everything that is charged to a ledger, as far as its history goes."""
     budget, count = ledger.spent, len(ledger.entries())
-    release: Release[None] = Release(None, budget, None, (), True, None, ledger.unit)
+    release: Release[None] = Release(None, budget, None, (), True, None, ledger.whom)
     known = {
         **_common(release, ledger),
         "deployment.data_product_type": "all releases under one privacy budget",
@@ -164,8 +163,8 @@ def _common(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
         "deployment.publication_date": when.date().isoformat(),
         "deployment.dp_flavor.name": facts.flavor(budget),
         "deployment.dp_flavor.unprotected_quantities": facts.public_in_words(release.unit, release.public),
-        f"{loss}.privacy_unit": facts.unit_in_words(release.unit),
-        f"{loss}.privacy_unit_description": facts.adjacency_in_words(release.unit),
+        f"{loss}.privacy_unit": facts.unit_in_words(release.whom),
+        f"{loss}.privacy_unit_description": facts.adjacency_in_words(release.whom),
         **{f"{loss}.privacy_parameters.{name}": value for name, value in facts.parameters(budget).items()},
         f"{loss}.privacy_parameters_description": _spoken(release, ledger),
         "deployment.model.model_type": "Central",
@@ -189,7 +188,7 @@ def _spoken(release: Release[Any], ledger: Ledger | None) -> str:
     if not release.private or release.budget is None:
         return f"{release.guarantee}. No promise is made."
     total = "" if ledger is None else f" All releases under the ledger together have cost {ledger.spent}."
-    return f"This release: {release.budget}, {NEIGHBOURS[release.unit]}. {explain(release.budget, release.unit)}{total}"
+    return f"This release: {release.budget}, {release.whom.neighbours}. {explain(release.budget, release.unit)}{total}"
 
 
 def _composition(release: Release[Any], ledger: Ledger | None) -> str:
@@ -214,6 +213,7 @@ def _own(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
     }
     if release.budget is not None:
         found["charged"] = facts.exact_amount(release.budget)
+        "ids": list(release.whom.ids or ()),
     if release.event is not None:
         found["event"] = json.loads(event_to_json(release.event))
     if release.entry is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from tacit.accounting.events import event_to_json
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import PUBLIC, Unit
+from tacit.accounting.unit import PUBLIC, Kind, Unit
 from tacit.budget import Budget
 from tacit.data.columns import Column, Key, Moment, Number, Uncoded
 from tacit.data.levels import Flag, Levelled
@@ -52,7 +52,7 @@ def _spelled(first: str, *others: str) -> str:
     return f"{first} (or {', '.join(others)})" if others else first
 
 
-def domain_in_words(schema: Schema | None, features: int, unit: Unit) -> str:
+def domain_in_words(schema: Schema | None, features: int, unit: Kind) -> str:
     """Say over which tables the guarantee holds."""
     whose = "records" if unit == "record" else "persons with any number of records each"
     if schema is None:
@@ -61,22 +61,22 @@ def domain_in_words(schema: Schema | None, features: int, unit: Unit) -> str:
     return f"All tables of the same number of {whose} with the columns {columns}."
 
 
-def unit_in_words(unit: Unit) -> str:
+def unit_in_words(whom: Unit) -> str:
     """Say who is protected."""
-    return "one record" if unit == "record" else "one person, with all their records"
+    return f"one {whom}" if whom.kind == "record" else f"one {whom}, with all their records"
 
 
-def adjacency_in_words(unit: Unit) -> str:
+def adjacency_in_words(whom: Unit) -> str:
     """Say which two tables are neighbours."""
-    if unit == "record":
+    if whom.kind == "record":
         return "Two tables are adjacent when one record of the one is replaced by any other record (replace-one)."
     return (
         "Two tables are adjacent when the records of one person are replaced by any number of any other records with "
-        "the same id (replace-one person)."
+        f"the same id (replace-one {whom})."
     )
 
 
-def public_in_words(unit: Unit, public: tuple[str, ...]) -> str:
+def public_in_words(unit: Kind, public: tuple[str, ...]) -> str:
     """Say what was taken to be public, and is not protected."""
     return "; ".join((PUBLIC[unit], "the names of the columns and all that is declared about them", *public)) + "."
 

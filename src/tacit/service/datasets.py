@@ -10,7 +10,6 @@ from typing import Any, final
 import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import NEIGHBOURS
 from tacit.accounting.witness import Witness, witness_at
 from tacit.budget import Budget
 from tacit.data.records import Records
@@ -119,7 +118,7 @@ class Dataset:
     def facts(self, caller: Caller) -> dict[str, Any]:
         """Return all that is public of this data set."""
         document = self.document
-        whom = NEIGHBOURS[self.account.unit]
+        whom = self.account.whom.neighbours
         return {
             **self.summary(caller),
             "schema": document["schema"],

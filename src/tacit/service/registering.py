@@ -170,7 +170,7 @@ def _kept(declared: Declared, records: Records, place: Place | None, settings: S
 
 def _document(declared: Declared, records: Records) -> dict[str, Any]:
     block = declared.block
-    public = [PUBLIC[records.whom], _COLUMNS, *declared.public]
+    public = [PUBLIC[records.whom.kind], _COLUMNS, *declared.public]
     if block is not None:
         public.append(f"which block of the series {block.series!r} a record is in, fixed for good by {block.column!r}")
     return {
@@ -192,7 +192,9 @@ def _open_account(declared: Declared, document: Mapping[str, Any], records: Reco
     if "://" not in settings.ledgers:
         private_folder(settings.ledgers)
     name = document["account"]
-    terms: Any = {"budget": declared.budget, "accountant": declared.accountant, "unit": records.whom}
+    ids = () if declared.unit is None else (declared.unit,)
+    whose = {"unit": records.whom.kind, "ids": ids}
+    terms: Any = {"budget": declared.budget, "accountant": declared.accountant, **whose}
     try:
         opened_now = Ledger.create(settings.account(name), name=name, **terms)
     except LedgerExists:

@@ -5,7 +5,7 @@ import operator
 from dataclasses import dataclass
 from typing import final
 
-from tacit.accounting.unit import Unit
+from tacit.accounting.unit import RECORD
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import Softmax
@@ -51,7 +51,7 @@ class Setting:
     @classmethod
     def of(cls, rows: Rows, loss: Loss) -> "Setting":
         """Read off what is public about rows: how many (or whose), how wide, and the norm they were clipped to."""
-        return cls(rows.count, rows.dimension, rows.norm, loss, rows.several, rows.filled)
+        return cls(rows.count, rows.dimension, rows.norm, loss, rows.whom != RECORD, rows.filled)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -96,11 +96,6 @@ class Setting:
                 f"alpha={alpha:g} is too small for rows of norm {self.norm:g} under {self.loss.name}: records could "
                 f"keep the solver busy for long. Use at least {least:.3g}, a wider loss or a smaller norm."
             )
-
-    @property
-    def unit(self) -> Unit:
-        """Whom a release protects."""
-        return "person" if self.several else "record"
 
     @property
     def is_joint(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Self, cast, final
 
 import numpy as np
 
+from tacit.accounting.unit import RECORD, Unit
 from tacit.checks import finite_number, whole_number
 from tacit.data.shares import Shares
 from tacit.erm.rows.block import Block
@@ -102,7 +103,7 @@ class Rows:
         """Return a job as it is sent to where lots of these rows are."""
         weights = None if self.shares is None else plain(self.shares.weights)
         shell = replace(self, matrix=cast(Any, None), shares=None)
-        return partial(_there, shell, weights, self.count, self.several, plain(targets), job)
+        return partial(_there, shell, weights, self.count, self.whom, plain(targets), job)
 
     def weighed(self, shares: Shares | None) -> Self:
         """Return the same rows, each of which counts as much as its share."""
@@ -121,9 +122,9 @@ class Rows:
         return self.length if self.shares is None else self.shares.units
 
     @property
-    def several(self) -> bool:
-        """Whether what is protected is a person, who may own several rows."""
-        return self.shares is not None and self.shares.several
+    def whom(self) -> Unit:
+        """Whom a release about these rows protects: a record, or a person, who may own several rows."""
+        return RECORD if self.shares is None else self.shares.whom
 
     @property
     def dimension(self) -> int:
@@ -172,7 +173,7 @@ def _there(
     shell: Rows,
     weights: Any,
     count: int,
-    several: bool,
+    whom: Unit,
     targets: Any,
     job: Callable[[Rows, Any, Threads], Floats],
     lot: Floats,
@@ -181,7 +182,7 @@ def _there(
     matrix = DenseMatrix(lot[:, :-2])
     scale = None if shell.scale is None else _row_factors(shell.scale, matrix.array)
     found = in_lot(weights, lot)
-    shares = None if found is None else Shares(found, count, several)
+    shares = None if found is None else Shares(found, count, whom)
     return job(replace(shell, matrix=matrix, scale=scale, shares=shares), in_lot(targets, lot), Threads(None))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.accounting.events import event_from_json, event_to_json
 from tacit.accounting.history import Entry, Partition
-from tacit.accounting.unit import NEIGHBOURS
+from tacit.accounting.unit import Unit
 from tacit.budget import Budget
 from tacit.data.curves import checked_pairs, curves_of
 from tacit.data.encoder import PublicEncoder
@@ -27,7 +27,6 @@ from tacit.estimators.saving.fields import (
     Struct,
     exact,
     whole,
-    word_of,
 )
 from tacit.estimators.saving.packing import Reading, Writing
 from tacit.releases import Release
@@ -229,6 +228,7 @@ _ENTRY = Struct(
         "payer": Optional(TEXT),
         "share": Optional(_Exact()),
         "ticket": Optional(_Place()),
+        "ids": Optional(TEXT),
     },
 )
 
@@ -239,6 +239,7 @@ _ENCODER = Struct(
     {"schema": SCHEMA, "norm": Plain(), "constant": TRUTH, "curves": Plain(), "interactions": Plain()},
 )
 ENCODER = _Encoder()
+WHOM = Struct(Unit, {"ids": Optional(Listed(TEXT))})
 RELEASE = Struct(
     Release,
     {
@@ -248,7 +249,7 @@ RELEASE = Struct(
         "public": Listed(TEXT),
         "private": TRUTH,
         "entry": Optional(_ENTRY),
-        "unit": word_of(tuple(NEIGHBOURS)),
+        "whom": WHOM,
         "noise_error": Optional(Scalar(0.0)),
     },
 )

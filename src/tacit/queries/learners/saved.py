@@ -5,7 +5,7 @@ from typing import Any, get_args
 import numpy as np
 
 from tacit.errors import ModelFileError
-from tacit.estimators.saving.declared import BUDGET, COLUMN, COLUMNS, FITTED, LABELS, SCHEMA
+from tacit.estimators.saving.declared import BUDGET, COLUMN, COLUMNS, FITTED, LABELS, SCHEMA, WHOM
 from tacit.estimators.saving.fields import (
     TEXT,
     TRUTH,
@@ -40,7 +40,7 @@ PLANS = Listed(
             "of": word_of(get_args(Target)),
             "parts": whole(1, 2**50),
             "rounds": whole(1, 2**31),
-            "whom": word_of(("record", "person")),
+            "whom": WHOM,
         },
     )
 )

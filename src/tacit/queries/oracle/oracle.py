@@ -11,7 +11,6 @@ from tacit.accounting.answers import InLedger, Memory, needed_no_charge, questio
 from tacit.accounting.events import Event
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import NEIGHBOURS
 from tacit.budget import Budget
 from tacit.data.records import payer
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
@@ -64,7 +63,7 @@ class Answer:
         if not self.private:
             return "NOT private and not charged: a rehearsal from a seed"
         again = ", paid for before" if self.repeated else ""
-        whom, public = NEIGHBOURS[self.plan.whom], self.plan.public
+        whom, public = self.plan.whom.neighbours, self.plan.public
         return f"{self.plan.budget}{again}, {whom}; public: {public}, the queries, the columns"
 
 
@@ -188,7 +187,7 @@ class StatisticalOracle:
 
     def event_of(self, queries: Sequence[Query], plan: Plan) -> tuple[Event, Budget]:
         """Return what a plan of these queries is charged as, in accounting's terms, and the budget that it keeps."""
-        demand = Demand.of_queries(made_again(queries), self.n, cut=self._engine.cut)
+        demand = Demand.of_queries(made_again(queries), self.n, cut=self._engine.cut, whom=self._engine.unit)
         mechanism = demand.mechanism(plan.noise, plan.budget)
         return mechanism.event, mechanism.budget
 
@@ -317,7 +316,7 @@ class StatisticalOracle:
             self._engine.check_labels()
         return Demand.of_queries(
             queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of, cut=self._engine.cut,
-            payer=self._ledger,
+            whom=self._engine.unit, payer=self._ledger,
         )  # fmt: skip
 
     def _left(self) -> Budget | None:

@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.unit import NEIGHBOURS, Unit
+from tacit.accounting.unit import RECORD, Unit
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, exact_number, finite_number, positive_number, whole_number
 from tacit.errors import InvalidParameter
@@ -57,7 +57,7 @@ class Demand:
     factor: float = 1.0
     of: Target = "population"
     coarseness: float = 0.0
-    whom: Unit = "record"
+    whom: Unit = RECORD
     noises: tuple[NoiseKind, ...] = ("laplace", "gaussian")
 
     @classmethod
@@ -70,6 +70,7 @@ class Demand:
         noise_rate: float = 0.0,
         of: Target = "population",
         cut: int = 1,
+        whom: Unit = RECORD,
         payer: Ledger | None = None,
     ) -> "Demand":
         """Add up what the queries need of n records, or of n persons that are cut into so many parts.
@@ -93,7 +94,7 @@ class Demand:
             factor=1.0 / (1.0 - 2.0 * checked_noise_rate(noise_rate)),
             of=of,
             coarseness=max(query.coarseness(steps) for query in queries),
-            whom="record" if cut == 1 else "person",
+            whom=whom,
             noises=("gaussian",) if payer is not None and payer.accountant == "gaussian" else ("laplace", "gaussian"),
         )
 
@@ -169,7 +170,7 @@ class Plan:
     of: Target
     parts: int = 1
     rounds: int = 1
-    whom: Unit = "record"
+    whom: Unit = RECORD
 
     @property
     def tolerance(self) -> float:
@@ -179,7 +180,7 @@ class Plan:
     @property
     def public(self) -> str:
         """What is public of the table's size."""
-        return f"n={self.n}" if self.whom == "record" else f"who is in the table, {self.n} persons"
+        return f"n={self.n}" if self.whom == RECORD else f"who is in the table, {self.n} persons"
 
     def __str__(self) -> str:
         how = {"laplace": "Laplace noise", "gaussian": "Gaussian noise"}[self.noise]
@@ -188,7 +189,7 @@ class Plan:
         return (
             f"{_numbers(self.size)} within {self.tolerance:.3g} of the {self.of} at {self.confidence:.4g} "
             f"(sample {self.sampling_error:.3g}, noise {self.noise_error:.3g}): {how}, {where}, {spent}, "
-            f"n={self.n}, {NEIGHBOURS[self.whom]}"
+            f"n={self.n}, {self.whom.neighbours}"
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, final
 
-from tacit.accounting.unit import Unit
+from tacit.accounting.unit import RECORD, Unit
 from tacit.data.columns import LARGEST, Column, day_number
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
@@ -60,7 +60,7 @@ class Engine(ABC):
     fixed_by: Literal["index", "key"] | None
     """What fixes the part that a record belongs to, or None if the records cannot be split."""
 
-    unit: Unit = "record"
+    unit: Unit = RECORD
     """Whom a sum over all protects: `n` counts records, or persons, whose rows share one record's part."""
     cut: int = 1
     """Into how many parts a person is cut, so that rows count whole parts; 1 where each record is by itself."""

@@ -97,7 +97,7 @@ class MemoryEngine(Engine):
         self._parts: Floats | None = None
         if persons is not None:
             # Parts by index would cut persons in two.
-            self.unit, self.cut, self.fixed_by = "person", cut_for(persons.n), None
+            self.unit, self.cut, self.fixed_by = persons.whom, cut_for(persons.n), None
             self._parts = persons.all_parts(self.cut).astype(np.float64)
 
     def part_size(self, part: Part) -> int:
