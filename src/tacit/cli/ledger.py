@@ -48,11 +48,11 @@ def create(
         typer.Option(help="basic (sums), renyi (many small releases) or gaussian (Gaussian noise alone)."),
     ] = "basic",
     unit: Annotated[Literal["record", "person"], typer.Option(help="Whom the account promises for.")] = "record",
-    as_json: AsJson = False,
     ids: Annotated[
         list[str] | None,
         typer.Option(help="The column of persons' ids; give one option for each, if the same persons' have several."),
     ] = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Open a new account."""

@@ -208,12 +208,12 @@ def _own(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
         "version": VERSION,
         "private": release.private,
         "unit": release.unit,
+        "ids": list(release.whom.ids or ()),
         "guarantee": release.guarantee,
         "public": list(release.public),
     }
     if release.budget is not None:
         found["charged"] = facts.exact_amount(release.budget)
-        "ids": list(release.whom.ids or ()),
     if release.event is not None:
         found["event"] = json.loads(event_to_json(release.event))
     if release.entry is not None:
