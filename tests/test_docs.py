@@ -79,7 +79,10 @@ def test_the_page_on_curves_runs_from_top_to_bottom(tmp_path, monkeypatch):
 
 
 def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatch):
-    """A table that is not Adult goes from codebook to model; parts compose in parallel; the draft quotes nothing."""
+    """A table that is not Adult goes from codebook to model; parts compose in parallel; nothing quotes a record.
+
+    A wrong name and a wrong kind are refused, with what to do.
+    """
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -90,6 +93,8 @@ def test_the_page_on_your_own_table_runs_from_top_to_bottom(tmp_path, monkeypatc
     assert "stored as text in a CSV file" in draft
     assert "North" not in draft
     assert "replace-one neighbours" in said
+    assert "a wrong name: the schema declares a column 'costs' that the table does not have; did you mean its" in said
+    assert "a wrong kind: column 'ward' is declared as a Number, but stored as text" in said
     # 0.1 for the mismatches, the larger of both parts' 1.0, and 0.1 for each of two questions.
     assert "epsilon=1.3, delta=0 spent" in said
     assert "free text" not in said

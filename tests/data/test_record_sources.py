@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import traceback
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -391,6 +392,23 @@ def table(postgresql: Any, database: str) -> tuple[str, str]:
         connection.execute("CREATE TABLE visits (age float8, ward text, id int8)")
         connection.execute(f"INSERT INTO visits VALUES (50, 'a', 1), (60, '{MARK}', 2)")
     return address, "visits"
+
+
+def test_uuids_of_postgresql_are_the_ids_that_their_texts_are(table: tuple[str, str]) -> None:
+    """A column of UUIDs may name the persons, and gives them the keys that it would have as text anywhere else."""
+    ids = [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))]
+    with psycopg.connect(table[0]) as connection:
+        connection.execute("ALTER TABLE visits ADD COLUMN person uuid")
+        for place, name in enumerate(ids, start=1):
+            connection.execute("UPDATE visits SET person = %s WHERE id = %s", (name, place))
+        connection.execute("INSERT INTO visits (age, person) VALUES (7, %s)", (ids[0],))
+    schema = Schema({"age": Number(0, 120), "person": Key()})
+    records = Records(table, schema, unit="person")
+    assert records.n == 2
+    found = {int(key) for block in records.blocks(("person",)) for key in block["person"]}
+    (block,) = Records({"age": [1, 2], "person": ids}, schema).blocks(("person",))
+    assert found == set(block["person"].tolist())
+    assert 'kind = "key"' in Schema.draft(table)
 
 
 def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, str], tmp_path: Path) -> None:
