@@ -330,8 +330,12 @@ def test_jobs_are_priced_before_they_are_paid(accountant: str, tmp_path: Path) -
         beyond = {"what": "session", "parameters": {**parameters, "epsilon": 3.0}}
         assert served.post(route, beyond).json()["affordable"] is False
         fit = {"estimator": "SQDecisionTree", "parameters": {"epsilon": 0.25, "delta": 1e-6}}
-        assert served.post(route, {"what": "fit", **fit}).json()["cost"]["epsilon"] == 0.25
-        assert served.post(route, {"what": "report", "epsilon": 0.1}).json()["cost"]["epsilon"] == 0.1
+        assert served.post(route, {"what": "fit", **fit}).json()["budget"]["epsilon"] == 0.25
+        report = {"what": "report", "epsilon": 0.1, "delta": 1e-6}
+        assert served.post(route, report).json()["budget"]["epsilon"] == 0.1
+        # What the account would never pay for is refused as it would be when it is asked for.
+        pure = served.post(route, {**report, "delta": 0.0})
+        assert pure.status_code == (400 if accountant == "gaussian" else 200)
         assert served.post(route, {"what": "report", "epsilon": 0}).status_code == 400
         assert served.post(route, {"what": "fit", **fit, "ledger": 1}).status_code == 422
         assert ledger.spent == spent

@@ -6,11 +6,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
+from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.queries.oracle.oracle import Answer
+from tacit.queries.oracle.oracle import Answer, StatisticalOracle
 from tacit.queries.oracle.plan import Plan
 from tacit.service.datasets import Dataset, amount
+from tacit.service.expected import error_of_plan
+from tacit.service.plain import plain_plan
 from tacit.service.remembering import Remembering
 from tacit.service.requests import Asked, answered
 from tacit.service.state import State
@@ -54,7 +58,9 @@ def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Que
 
     def compute(ledger: Ledger) -> Mapping[str, Any]:
         oracle = dataset.oracle(questions.part, ledger).remembering(memory)
-        return _told(queries, oracle.ask_all(queries, **questions.how), ledger)
+        # Where charges do not simply add up, one is as large as what came before makes it.
+        raised = None if ledger.accountant == "basic" else _raised(oracle, queries, questions)
+        return _told(queries, oracle.ask_all(queries, **questions.how), ledger, raised)
 
     return answered(state, asked, compute, also=memory.keep)
 
@@ -62,25 +68,38 @@ def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Que
 def price_of_questions(dataset: Dataset, caller: Caller, questions: Questions) -> Mapping[str, Any]:
     """Say what questions would cost, and how far their answers may be off; no record is read, nothing is charged."""
     queries = _queries(questions)
-    ledger = dataset.ledger(caller)
-    oracle = dataset.oracle(questions.part, ledger)
+    oracle = dataset.oracle(questions.part, dataset.ledger(caller))
     plan = oracle.preview(queries, **questions.how)
+    event, at = oracle.event_of(queries, plan)
+    expected = error_of_plan(plan)
     return {
-        **quoted(plan.budget, oracle.affords(queries, plan), ledger),
-        "expected_error": {
-            "tolerance": plan.tolerance,
-            "sampling_error": plan.sampling_error,
-            "noise_error": plan.noise_error,
-            "confidence": plan.confidence,
-            "of": plan.of,
-        },
+        **quoted(event, at, paying(oracle)),
+        "expected_error": expected,
         "words": str(plan),
+        "plan": plain_plan(plan),
     }
 
 
-def quoted(cost: Any, affordable: bool | None, ledger: Ledger) -> dict[str, Any]:
-    """Return what every price says: what it is, whether it fits, and what is left."""
-    return {"cost": amount(cost), "affordable": affordable, "left": amount(ledger.remaining)}
+def quoted(event: Event, at: Budget, ledger: Ledger) -> dict[str, Any]:
+    """Return what every price says: what it is, whether it fits, and what is left, all by what would be charged."""
+    cost = cost_of(event, at, ledger)
+    return {"cost": amount(cost), "affordable": ledger.affords(event, at=at), "left": amount(ledger.remaining)}
+
+
+def cost_of(event: Event, at: Budget, ledger: Ledger) -> Budget:
+    """Return what an event costs: its own budget where these add up, else what it would raise the account's by."""
+    return at if ledger.accountant == "basic" else ledger.price(event, at=at)
+
+
+def _raised(oracle: StatisticalOracle, queries: Sequence[Query], questions: Questions) -> Budget:
+    plan = oracle.preview(queries, **questions.how)
+    return cost_of(*oracle.event_of(queries, plan), paying(oracle))
+
+
+def paying(oracle: StatisticalOracle) -> Ledger:
+    """Return the account that pays an oracle of a service."""
+    assert oracle.ledger is not None
+    return oracle.ledger
 
 
 def _queries(questions: Questions) -> list[Query]:
@@ -91,7 +110,7 @@ def _queries(questions: Questions) -> list[Query]:
     return found
 
 
-def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -> dict[str, Any]:
+def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger, raised: Budget | None) -> dict[str, Any]:
     first, ticket = answers[0], ledger.standing.ticket
     # Who asked at once under the same key may have paid for what is remembered: then it was this very request.
     entry = None if ticket is None else ledger.entry_of(ticket.name)
@@ -105,10 +124,11 @@ def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger) -
             }
             for query, answer in zip(queries, answers, strict=True)
         ],
-        "cost": amount(first.cost if entry is None else first.plan.budget),
+        "cost": amount(first.cost if entry is None else raised or first.plan.budget),
         "entry": entry,
         "repeated": first.repeated and entry is None,
         "guarantee": first.guarantee,
+        "plan": plain_plan(first.plan),
         # A charge has seen what it left; what cost nothing has to look.
         "left": amount(ledger.balance(as_seen=not first.repeated).remaining),
     }

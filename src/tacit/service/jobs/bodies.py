@@ -39,9 +39,16 @@ class SessionBody(_Body):
 
 
 class ReportPriceBody(_Body):
-    """Scores to be priced: of whichever model, they cost the same."""
+    """Scores to be priced, by what they may cost or how far off they may be: of whichever model, they cost the same."""
 
     part: Part = "test"
     model: Name | None = None
-    epsilon: Amount
+    epsilon: Amount | None = None
+    error: Amount | None = None
     delta: Amount = 0.0
+
+
+class SessionPriceBody(SessionBody):
+    """A predictor to be priced: by its epsilon, or by how far off its answers may be."""
+
+    error: Amount | None = None

@@ -112,11 +112,19 @@ def paid(release: Release[Any], ledger: Ledger, ticket: str) -> dict[str, Any]:
     if not release.private or release.budget is None:
         raise InvalidParameter("nothing is kept that is not private and paid for.")
     entry = ledger.entry_of(ticket)
-    return {
-        "guarantee": release.guarantee,
-        "cost": amount(Budget(0) if entry is None else release.budget),
-        "entry": entry,
-    }
+    cost = Budget(0) if entry is None else release.budget
+    if entry is not None and ledger.accountant != "basic":
+        cost = _raised(ledger, ticket)
+    return {"guarantee": release.guarantee, "cost": amount(cost), "entry": entry}
+
+
+def _raised(ledger: Ledger, ticket: str) -> Budget:
+    """Return by how much the charges of a ticket raised what the account had spent, where amounts are no budgets."""
+    entries = ledger.entries()
+    course = [Budget(0), *ledger.course(entries)]
+    steps = zip(entries, course, course[1:], strict=False)
+    raised = [after - before for entry, before, after in steps if entry.ticket and entry.ticket[0] == ticket]
+    return sum(raised, start=Budget(0))
 
 
 def file_of(model: Any, card: Card) -> bytes:

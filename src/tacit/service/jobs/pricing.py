@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
+from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.service.asking import quoted
-from tacit.service.datasets import Dataset
+from tacit.service.datasets import Dataset, amount
+from tacit.service.expected import epsilon_of_predictor, epsilon_of_report, error_of_predictor, error_of_report
 from tacit.service.jobs import fits
-from tacit.service.jobs.bodies import FitBody, ReportPriceBody, SessionBody
+from tacit.service.jobs.bodies import FitBody, ReportPriceBody, SessionPriceBody
 from tacit.service.sessions import opening
 from tacit.service.tokens import Caller
 
@@ -21,27 +24,53 @@ def price_of_fit(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> M
 
 def price_of_session(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what all answers of a session would cost, and about how far off each will be."""
-    predictor, records = opening.prepared(dataset, SessionBody.model_validate(body).model_dump())
-    expected = {"error": predictor.expected_error(records), "of": "an answer where K(z, z) is largest"}
-    return {**_priced(dataset, caller, predictor, records), "expected_error": expected}
+    asked = SessionPriceBody.model_validate(body)
+    plain = asked.model_dump(exclude={"error"})
+    if asked.error is not None:
+        # Any epsilon: the one that is wanted follows from the predictor.
+        plain["parameters"] = {**asked.parameters, "epsilon": 1.0}
+    predictor, records = opening.prepared(dataset, plain)
+    if asked.error is not None:
+        predictor.epsilon = epsilon_of_predictor(predictor, records, asked.error)
+    return _priced(dataset, caller, predictor, records, error_of_predictor(predictor, records))
 
 
 def price_of_report(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Say what scores would cost: their budget, whatever the model is."""
+    """Say what scores would cost and about how far off they will be, whatever the model is."""
     asked = ReportPriceBody.model_validate(body)
-    budget = Budget(asked.epsilon, asked.delta)
+    if (asked.epsilon is None) == (asked.error is None):
+        raise InvalidParameter("give either an epsilon to spend or an error to keep.")
+    records = fits.part_of(dataset, {"part": asked.part})
+    found = asked.epsilon if asked.error is None else epsilon_of_report(records.n, asked.delta, asked.error)
+    budget = Budget(found or 0, asked.delta)
     if not budget.exact_epsilon:
         raise InvalidParameter("epsilon must be above 0 to learn anything.")
-    account = fits.part_of(dataset, {"part": asked.part}).account(dataset.ledger(caller))
-    assert account is not None
-    affordable = budget <= account.remaining if account.accountant == "basic" else None
-    return {**quoted(budget, affordable, account), "expected_error": None, "words": f"scores cost {budget}"}
+    event, expected = foreseen_sketch(records.n, budget).event, error_of_report(records.n, budget)
+    account = _account(dataset, caller, records)
+    words = f"scores cost {budget}"
+    told = quoted(event, budget, account)
+    return {**told, "budget": amount(budget), "n": records.n, "expected_error": expected, "words": words}
 
 
-def _priced(dataset: Dataset, caller: Caller, estimator: Any, records: Records) -> Mapping[str, Any]:
+def _priced(
+    dataset: Dataset, caller: Caller, estimator: Any, records: Records, expected: Mapping[str, Any] | None = None
+) -> Mapping[str, Any]:
     """Return the price of a fit; an account that adds up events is asked about the event of a made-up one."""
-    ledger = dataset.ledger(caller)
-    basic = ledger.accountant == "basic"
-    estimator.ledger = records.account(ledger) if basic else ledger
-    price = estimator.price() if basic else estimator.price(records)
-    return {**quoted(price.budget, price.affordable, estimator.ledger), "expected_error": None, "words": str(price)}
+    account = _account(dataset, caller, records)
+    if account.accountant == "basic":
+        estimator.ledger = account
+        price = estimator.price()
+        told = {"cost": amount(price.budget), "affordable": price.affordable, "left": amount(account.remaining)}
+    else:
+        estimator.ledger = dataset.ledger(caller)
+        price = estimator.price(records)
+        told = quoted(price.event, price.budget, account)
+    # The budget is told as well: it is what an epsilon for a wanted error says.
+    return {**told, "budget": amount(price.budget), "expected_error": expected, "words": str(price)}
+
+
+def _account(dataset: Dataset, caller: Caller, records: Records) -> Ledger:
+    """Return who pays for a part of the records."""
+    account = records.account(dataset.ledger(caller))
+    assert account is not None
+    return account

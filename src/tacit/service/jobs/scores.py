@@ -21,6 +21,7 @@ from tacit.reports.scores import pictures_of, scored
 from tacit.service.datasets import Dataset
 from tacit.service.jobs.fits import paid, part_of
 from tacit.service.jobs.table import Job, JobProduct
+from tacit.service.plain import plain_report
 from tacit.service.tokens import Caller
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "
         "part": job.body.get("part", "all"),
         "n": records.n,
         "report": figures_of(told),
+        "released": plain_report(told),
     }
     return JobProduct(facts, None, card.to_json(), page)
 

@@ -14,6 +14,7 @@ from tacit.service.datasets import Dataset
 from tacit.service.estimators import predictor_of
 from tacit.service.jobs.fits import check_work, classes_of, paid, part_of
 from tacit.service.jobs.table import Job
+from tacit.service.plain import plain_predictor
 
 STATE, SECRET = "answers.db", "predictor"
 
@@ -48,6 +49,7 @@ def facts_of(predictor: InteractiveKernelPredictor, job: Job, records: Records, 
     return {
         **paid(predictor.release_, ledger, job.ticket),
         "session": job.id,
+        "released": plain_predictor(predictor),
         "part": job.body.get("part", "all"),
         "method": predictor.method,
         "loss": predictor.loss,

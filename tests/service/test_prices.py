@@ -1,0 +1,93 @@
+"""Prices: what is charged is what was said, whatever the account adds up, and how good it will be is said with it."""
+
+import time
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from support.service import Running, running
+from tacit.budget import Budget
+from tacit.service.registering import Accountant
+
+PRICE, KERNEL = "/v1/datasets/clinic/price", {"kind": "rbf", "value": {"gamma": 1.0}}
+LANDMARKS = {"kernel": KERNEL, "landmarks": 20}
+ASKED: dict[str, dict[str, Any]] = {
+    "queries": {"queries": [{"mean": "age > 60"}], "epsilon": 0.5, "delta": 1e-6},
+    "fit": {
+        "estimator": "PrivateLogisticRegression",
+        "parameters": {"epsilon": 0.5, "delta": 1e-6, "perturbation": "gradient"},
+        "part": "all",
+    },
+    "session": {"parameters": {"epsilon": 0.5, "delta": 1e-6, **LANDMARKS}, "part": "all"},
+    "report": {"epsilon": 0.5, "delta": 1e-6, "part": "all"},
+}
+
+
+def done(served: Running, kind: str, body: Any) -> Any:
+    """Have something done, and return what is told of it."""
+    if kind == "queries":
+        return served.post("/v1/datasets/clinic/queries", body).json()
+    job = served.post(f"/v1/datasets/clinic/{kind}s", body).json()["job"]["id"]
+    for _ in range(600):
+        found = served.get(f"/v1/jobs/{job}").json()["job"]
+        if found["state"] == "done":
+            return found["result"]
+        time.sleep(0.05)
+    raise AssertionError(found)
+
+
+@pytest.mark.parametrize("accountant", get_args(Accountant))
+def test_a_price_is_what_the_account_loses(tmp_path: Path, accountant: str) -> None:
+    """Of a question, a fit, a session and scores: what was priced, what is said to be paid and what is gone agree."""
+    with running(tmp_path / "s", accountant=accountant, budget=Budget(8.0, 1e-5)) as served:
+        account = served.service.datasets.get("clinic").account
+        for kind, body in ASKED.items():
+            price = served.post(PRICE, {"what": kind, **body}).json()
+            if kind == "report":
+                fits = served.get("/v1/models").json()["models"]
+                body = {**body, "model": fits[0]["id"]}
+            before = account.spent
+            told = done(served, kind, body)
+            raised = account.spent - before
+            assert price["affordable"] is True, kind
+            assert price["cost"] == told["cost"], kind
+            assert raised.epsilon == pytest.approx(told["cost"]["epsilon"]), kind
+
+
+@pytest.mark.parametrize("accountant", get_args(Accountant))
+def test_what_does_not_fit_is_told_beforehand(tmp_path: Path, accountant: str) -> None:
+    """Of every kind, under every account: affordable is true or false, never unknown."""
+    with running(tmp_path / "s", accountant=accountant, budget=Budget(3.0, 1e-5)) as served:
+        for kind, body in ASKED.items():
+            large = {**body, "epsilon": 40.0} if "epsilon" in body else body
+            if "parameters" in body:
+                large = {**body, "parameters": {**body["parameters"], "epsilon": 40.0}}
+            assert served.post(PRICE, {"what": kind, **large}).json()["affordable"] is False, kind
+
+
+def test_scores_and_sessions_are_priced_by_the_error_that_is_wanted(shared: Running) -> None:
+    """The budget that is told keeps the error, and asked for by itself it is told the same error."""
+    for kind, body, error in (
+        ("report", {"delta": 0.0, "part": "all"}, 0.1),
+        ("session", {"parameters": {"delta": 1e-6, "alpha": 0.1, **LANDMARKS}}, 0.5),
+    ):
+        price = shared.post(PRICE, {"what": kind, **body, "error": error}).json()
+        epsilon = price["budget"]["epsilon"]
+        assert 0.9 * error <= price["expected_error"]["error"] <= error
+        again = {**body, "epsilon": epsilon}
+        if kind == "session":
+            again = {"parameters": {**body["parameters"], "epsilon": epsilon}}
+        assert shared.post(PRICE, {"what": kind, **again}).json()["expected_error"] == price["expected_error"]
+
+
+def test_where_the_ridge_grows_with_the_noise_no_epsilon_is_told_for_an_error(shared: Running) -> None:
+    """Its error is about the same at every epsilon: what is to be given instead is said."""
+    body = {"what": "session", "parameters": {"delta": 1e-6, **LANDMARKS}, "error": 0.5}
+    assert "alpha" in shared.post(PRICE, body).json()["error"]["message"]
+
+
+@pytest.mark.parametrize("body", [{}, {"epsilon": 0.1, "error": 0.1}, {"error": 1e-9}, {"error": -1}, {"epsilon": 0}])
+def test_a_price_of_scores_is_by_an_epsilon_or_by_an_error(shared: Running, body: Any) -> None:
+    """One of the two, and one that can be."""
+    assert shared.post(PRICE, {"what": "report", **body}).status_code in (400, 422)
