@@ -292,11 +292,22 @@ def test_no_replacement_moves_the_second_moment_by_more_than_root_two() -> None:
 
 def test_the_number_of_steps_does_not_grow_with_the_number_of_records() -> None:
     """At the default ridge a hundred times as many records take no more steps, and any more cost no more."""
-    budget = Budget(1.0, 1e-6)
-    settings = [Setting(count, 50, 1.0, Softmax(5)) for count in (10**6, 10**8, 10**10)]
-    steps = [GradientPerturbation(budget, s, default_alpha("gradient", budget, s)).steps for s in settings]
+    steps = [_steps_of(count, 50) for count in (10**6, 10**8, 10**10)]
     assert steps[0] <= 50
     assert max(steps) - min(steps) <= 1
+
+
+def test_the_number_of_steps_grows_beyond_2000_columns_alone() -> None:
+    """Up to there a second moment of the rows is bought; a column more, and steps grow with the root of n."""
+    counts = (10**5, 10**6, 10**7)
+    assert [_steps_of(count, 2_000) for count in counts] == [76, 76, 76]
+    assert [_steps_of(count, 2_001) for count in counts] == [308, 974, 3078]
+
+
+def _steps_of(count: int, dimension: int) -> int:
+    """Return the passes of a default fit to so many records."""
+    budget, setting = Budget(1.0, 1e-6), Setting(count, dimension, 1.0, Softmax(5))
+    return GradientPerturbation(budget, setting, default_alpha("gradient", budget, setting)).steps
 
 
 def test_a_budget_too_small_for_a_second_moment_still_buys_gradients() -> None:

@@ -103,7 +103,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     ----------
     epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary model, without privacy.
     perturbation : "objective", "output", "gradient" (needs delta > 0), or "auto": objective for two classes and when
-        delta is 0, else gradient.
+        delta is 0, else gradient, whose passes over the rows grow with the root of their number beyond 2,000 columns.
     data_norm : the L2 norm that rows are clipped to; may be left out behind a `PublicEncoder`.
     alpha : the ridge in mean loss + alpha/2 |w|^2; "auto" uses n, the number of features, epsilon, delta and
         data_norm. It is raised where the guarantee needs it; `alpha_` says what was used.

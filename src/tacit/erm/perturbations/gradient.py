@@ -3,7 +3,8 @@
 Accelerated steps are as many as the condition of the problem calls for, which grows with the root of n. Where that is
 many, a small part of the budget buys a noisy second moment of the rows first. Divided by it, gradients meet a condition
 that depends on the width alone: the ridge and the noise in the second moment both fall like 1/n and with the budget
-(docs/decisions/0023-steps-that-do-not-grow.md).
+(docs/decisions/0023-steps-that-do-not-grow.md). Above 2,000 columns their square is too much to release and to take
+apart: steps stay plain there, and grow.
 """
 
 import math
