@@ -5,7 +5,7 @@ What is told of a release is what was released: everything that a report says is
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tacit.evaluation.regression import RegressionReport
 from tacit.evaluation.sketch import Sketched
 from tacit.evaluation.table import ScoreTable
 from tacit.evaluation.two import TwoClassReport
+from tacit.numerics.arrays import Floats, Truths
 from tacit.queries.oracle.plan import Plan
 
 _MOST_NUMBERS = 2**23
@@ -39,7 +40,8 @@ _PLAN = Struct(
         "whom": RELEASE.fields["whom"],
     },
 )
-_KNOTS = Struct(Knots, {"edges": Numbers(""), "cut": Numbers("", kind="bool")})
+_BY_TYPE = {Floats: Numbers(""), Truths: Numbers("", kind="bool"), tuple[float, ...]: Listed(Scalar())}
+_KNOTS = Struct(Knots, {name: _BY_TYPE[kind] for name, kind in get_type_hints(Knots).items()})
 _SKETCHED = Struct(
     Sketched,
     {
