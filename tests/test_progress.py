@@ -3,6 +3,9 @@
 import io
 import os
 import sys
+import threading
+import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 import tacit
 from tacit import Budget, Ledger, PrivateLogisticRegression
 from tacit.errors import InvalidParameter
+from tacit.numerics import progress
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 Y = np.arange(80) % 3
@@ -89,3 +93,76 @@ def test_a_report_that_forks_gets_one_answer_for_one_charge(tmp_path: Path) -> N
     assert answered == 1
     assert os.waitstatus_to_exitcode(os.waitpid(forked[0], 0)[1]) == 2
     assert len(ledger.entries()) == 1
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second of the clock be a hundredth."""
+    monkeypatch.setattr(progress, "_EVERY", 0.01)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fit_without_public_steps_shows_that_it_runs(classes: int) -> None:
+    """Objective perturbation tells no step, since their number is private; the clock ticks until the block ends."""
+    rows, labels = np.tile(X, (2_000, 1)), np.tile(np.arange(80) % classes, 2_000)
+    model = PrivateLogisticRegression(
+        1.0, data_norm=1.0, classes=list(range(classes)), perturbation="objective", random_state=0
+    )
+    heard: list[float] = []
+    steps: list[int] = []
+    with tacit.progress(lambda done, total: steps.append(done), tick=heard.append):
+        model.fit(rows, labels)
+    assert steps == []
+    assert heard
+    assert heard == sorted(heard)
+    told = heard.copy()
+    time.sleep(0.05)
+    assert heard == told
+    assert all(thread.name != "progress" for thread in threading.enumerate())
+
+
+@pytest.mark.usefixtures("quick")
+def test_steps_are_the_sign_of_life_where_they_are_told() -> None:
+    """While steps come quickly nobody is told the time as well; when they cease the clock goes on."""
+    heard: list[float] = []
+    with tacit.progress(lambda done, total: None, tick=heard.append):
+        for step in range(2_000):
+            progress.told(step + 1, 4_000)
+            time.sleep(1e-5)
+        quiet = len(heard)
+        time.sleep(0.1)
+    assert len(heard) > quiet + 2
+
+
+def _fitted_within(block: AbstractContextManager[None], model: PrivateLogisticRegression) -> None:
+    with block:
+        time.sleep(0.1)
+        model.fit(X, Y)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_a_tick_raises_is_raised_when_the_block_ends() -> None:
+    """The fit is charged and whole by then: its model is kept."""
+
+    def refuse(seconds: float) -> None:
+        raise ValueError("enough")
+
+    model = _model()
+    with pytest.raises(ValueError, match="enough"):
+        _fitted_within(tacit.progress(tick=refuse), model)
+    assert hasattr(model, "coef_")
+    with pytest.raises(InvalidParameter, match="tick must be a function"), tacit.progress(tick=3):  # type: ignore[arg-type]
+        pass
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_time_is_drawn_on_a_terminal_and_wiped_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks at a terminal sees that something happens; the line is empty afterwards."""
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    with tacit.progress():
+        time.sleep(0.1)
+    assert "working for 0 s" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K")
