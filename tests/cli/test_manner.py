@@ -14,8 +14,7 @@ import pytest
 import tacit
 from cli.conftest import SCHEMA, SECRET, write_table
 from tacit import Budget, Ledger
-from tacit.cli import evaluate as evaluating
-from tacit.cli import train as training
+from tacit.cli import products
 from tacit.cli.commands import SUMMARIES
 from tacit.cli.console import console
 from tacit.errors import FileNotWritten, LedgerCorrupt
@@ -42,7 +41,7 @@ def test_exit_codes_and_errors_as_json(clinic, monkeypatch):
             plain = clinic.run(*arguments, "--json")
             assert plain.code == code
             assert plain.plain["error"]["message"] not in plain.err
-            assert plain.plain["error"].keys() == {"kind", "message", "exit_code"}
+            assert plain.plain["error"].keys() == {"kind", "message", "exit_code", "charged"}
             assert plain.plain["error"]["exit_code"] == code
     monkeypatch.setattr("tacit.cli.ledger.Ledger.open", _raising(LedgerCorrupt("changed")))
     assert clinic.run("ledger", "verify", clinic.address).code == 1
@@ -224,17 +223,17 @@ def test_a_file_that_may_not_grow_is_noticed_before_any_charge(clinic, option):
 
 def test_a_disk_that_fills_up_during_the_fit_loses_nothing(clinic, monkeypatch):
     """What was paid for is saved elsewhere, the message says where, and the exit code is 5."""
-    saving = training.save
+    saving = products.save
 
     def failing(model, path, **others):
         if str(path) == "m.tacit":
             raise FileNotWritten("no space left")
         saving(model, path, **others)
 
-    monkeypatch.setattr(training, "save", failing)
+    monkeypatch.setattr(products, "save", failing)
     ended = clinic.train("--ledger", clinic.address)
     assert ended.code == 5
-    place = ended.err.split("m.tacit is at ")[1].split(", and")[0].split(".\n")[0].rstrip(".")
+    place = ended.err.split("m.tacit is at ")[1].split(". The ledger was charged")[0]
     assert tacit.load(place.split(";")[0]).release_.entry == clinic.ledger.entries()[-1]
     assert "m.tacit" not in clinic.names()
 
@@ -283,14 +282,14 @@ def test_a_failure_that_nobody_expected_says_whether_anything_was_charged(clinic
 
 def test_scores_that_were_paid_for_are_told_though_no_report_can_be_written(trained, monkeypatch):
     """The report's place is gone after the charge: the scores stand on stdout, and the report is kept elsewhere."""
-    write = evaluating.write_whole
+    write = products.write_whole
 
     def failing(path, pieces):
         if str(path) == "m.scores.html":
             raise FileNotWritten("no space left")
         write(path, pieces)
 
-    monkeypatch.setattr(evaluating, "write_whole", failing)
+    monkeypatch.setattr(products, "write_whole", failing)
     ended = trained.run(
         "evaluate", "m.tacit", "patients.csv", "--epsilon", "0.2", "--ledger", trained.address, "--json"
     )

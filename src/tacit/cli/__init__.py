@@ -1,10 +1,11 @@
 """The command line: a thin skin over the library, one command per file."""
 
 import sys
+from typing import NoReturn
+
+from tacit.cli.ends import FAILED, INTERRUPTED, WRONG, error_as_json
 
 __all__ = ["main"]
-
-_WRONG, _FAILED = 2, 5
 
 
 def main() -> None:
@@ -14,7 +15,15 @@ def main() -> None:
 
         app()
     except ModuleNotFoundError as error:
-        print(f"the command line needs {error.name}: pip install 'tacit[cli]'", file=sys.stderr)
-        sys.exit(_WRONG)
+        _leave("NotInstalled", f"the command line needs {error.name}: pip install 'tacit[cli]'", WRONG)
     except KeyboardInterrupt:
-        sys.exit(_FAILED)
+        _leave("Interrupted", INTERRUPTED, FAILED)
+
+
+def _leave(kind: str, message: str, code: int) -> NoReturn:
+    """Say an error without the packages that print all others, and leave."""
+    if "--json" in sys.argv:
+        sys.stdout.write(error_as_json(kind, message, code))
+    else:
+        print(message, file=sys.stderr)
+    sys.exit(code)

@@ -5,17 +5,17 @@
     2  wrong usage or input: nothing was charged
     3  refused for budget: nothing was charged
     4  cannot tell
-    5  an unexpected failure, or an interrupt
+    5  an unexpected failure or an interrupt, or anything that went wrong after the charge
 
 With `--json` the result is one JSON object with stable keys, and so is an error: {"error": {"kind", "message",
-"exit_code"}}. What nobody expected is told by its kind alone: its own words could quote a record.
+"exit_code", "charged"}}. What nobody expected is told by its kind alone: its own words could quote a record.
 """
 
 import json
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn, final
 
@@ -25,13 +25,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from tacit.cli.console import cell, console, say
+from tacit.cli.console import Lines, NotPrinted, cell, console, printing, say, spelled_out
+from tacit.cli.ends import FAILED, INTERRUPTED, NO_BUDGET, REFUTED, WRONG, error_as_json
 from tacit.errors import BudgetExceeded, LedgerCorrupt, QueryFailed, TacitError
 
 # The root of errors of usage: click's own, or that of the click which typer carries.
 UsageProblem: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-
-DONE, REFUTED, WRONG, NO_BUDGET, CANNOT_TELL, FAILED = range(6)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but the result.")]
@@ -50,23 +49,36 @@ class Answering:
     as_json: bool
     quiet: bool
 
-    def result(self, plain: Mapping[str, Any], shown: RenderableType | str) -> None:
-        """Print the result: an object of plain values, or what a person would rather see."""
-        if self.as_json:
-            sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True) + "\n")
-        elif isinstance(shown, str):
-            say(shown)
-        else:
-            console.print(shown)
+    def result(self, plain: Mapping[str, Any], shown: RenderableType | str, kept: str = "") -> None:
+        """Print the result: an object of plain values, or what a person would rather see; `kept`: where it is besides.
+
+        All of it is printed when this ends, or `NotPrinted` is raised.
+        """
+        with printing(kept):
+            if self.as_json:
+                sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True) + "\n")
+            elif isinstance(shown, str):
+                say(shown)
+            else:
+                console.print(shown)
+
+    def document(self, plain: Mapping[str, Any], text: str) -> None:
+        """Print a result that is a document to be kept: byte by byte where it is piped."""
+        with printing():
+            if self.as_json:
+                sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True) + "\n")
+            else:
+                sys.stdout.write(spelled_out(text) if sys.stdout.isatty() else text)
 
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.quiet:
-            say(text, to=errors())
+            self.warn(text)
 
     def warn(self, text: str) -> None:
-        """Say something that a person must hear, whatever is quiet."""
-        say(text, to=errors())
+        """Say something that a person must hear, whatever is quiet; that nobody can hear it changes nothing."""
+        with suppress(OSError):
+            say(text, to=errors())
 
     @contextmanager
     def progress(self, doing: str, total: int | None = None) -> Iterator[Any]:
@@ -84,7 +96,7 @@ class Answering:
 
 def errors() -> Console:
     """Return the console of everything that is no result; made anew, since tests and shells change stderr."""
-    return Console(stderr=True, highlight=False)
+    return Lines(stderr=True, highlight=False)
 
 
 @contextmanager
@@ -99,38 +111,83 @@ def answering(as_json: bool = False, quiet: bool = False) -> Iterator[Answering]
             yield told
     except typer.Exit:
         raise
-    except BudgetExceeded as error:
-        _refuse(error, NO_BUDGET, as_json)
-    except LedgerCorrupt as error:
-        _refuse(error, REFUTED, as_json)
-    except QueryFailed as error:
-        _refuse(error, FAILED, as_json)
-    except TacitError as error:
-        _refuse(error, WRONG, as_json)
-    except UsageProblem as error:
-        refuse("Usage", error.format_message(), WRONG, as_json)
-    except KeyboardInterrupt:
-        refuse("Interrupted", "interrupted: no file was half-written.", FAILED, as_json)
-    except BrokenPipeError:
-        raise
-    except Exception as failure:
-        refuse("UnexpectedFailure", f"something unexpected failed: {type(failure).__name__}.", FAILED, as_json)
+    except (Exception, KeyboardInterrupt) as failure:
+        refuse_for(failure, as_json)
 
 
-def refuse(kind: str, message: str, code: int, as_json: bool) -> NoReturn:
-    """Print an error and leave with its code."""
+@final
+class Paid(Exception):
+    """What ended a command after the ledger was charged; None where the ledger cannot be asked any more."""
+
+    def __init__(self, failure: BaseException, charged: bool | None) -> None:
+        super().__init__(str(failure))
+        self.failure, self.charged = failure, charged
+
+    @property
+    def words(self) -> str:
+        """What to say of the charge."""
+        if self.charged is None:
+            return "Whether the ledger was charged cannot be told: it cannot be read."
+        return "The ledger was charged: noise may have been drawn."
+
+
+@final
+class Lost(Exception):
+    """What was made, and paid for, is not where it should be: the words say what became of it.
+
+    `printed` if stdout has the result already, and has no room for an error beside it.
+    """
+
+    def __init__(self, words: str, *, printed: bool = False) -> None:
+        super().__init__(words)
+        self.printed = printed
+
+
+def refuse_for(failure: BaseException, as_json: bool) -> NoReturn:
+    """Say what ended a command, and leave with its code: 5 for whatever ends it after a charge."""
+    ended = failure.failure if isinstance(failure, Paid) else failure
+    # stdout takes no second object, and none at all where it took no result.
+    as_json = as_json and not isinstance(ended, NotPrinted) and not (isinstance(ended, Lost) and ended.printed)
+    if isinstance(failure, Paid):
+        kind, message, _ = _told(ended)
+        refuse(kind, f"{message} {failure.words}", FAILED, as_json=as_json, charged=failure.charged)
+    kind, message, code = _told(failure)
+    free = " Nothing was charged." if kind == "Interrupted" else ""
+    gone = isinstance(failure, NotPrinted) and failure.gone
+    refuse(kind, f"{message}{free}", code, as_json=as_json, quiet=gone)
+
+
+_CODES = ((BudgetExceeded, NO_BUDGET), (LedgerCorrupt, REFUTED), (QueryFailed, FAILED), (TacitError, WRONG))
+
+
+def _told(failure: BaseException) -> tuple[str, str, int]:
+    """Return the kind of a failure, its words and its exit code."""
+    if isinstance(failure, KeyboardInterrupt | typer.Abort):
+        return "Interrupted", INTERRUPTED, FAILED
+    if isinstance(failure, NotPrinted | Lost):
+        return type(failure).__name__, str(failure), FAILED
+    if isinstance(failure, UsageProblem):
+        return "Usage", failure.format_message(), WRONG
+    for kind, code in _CODES:
+        if isinstance(failure, kind):
+            return type(failure).__name__, str(failure), code
+    return "UnexpectedFailure", f"something unexpected failed: {type(failure).__name__}.", FAILED
+
+
+def refuse(
+    kind: str, message: str, code: int, *, as_json: bool, charged: bool | None = False, quiet: bool = False
+) -> NoReturn:
+    """Print an error and leave with its code; where stdout takes no JSON, in words on stderr."""
     if as_json:
-        plain = {"error": {"kind": kind, "message": message, "exit_code": code}}
-        sys.stdout.write(json.dumps(plain, indent=2) + "\n")
-    else:
-        console_of_errors = errors()
-        console_of_errors.print(cell(f"{kind}: ", "bold red"), end="")
-        say(message, to=console_of_errors)
+        with suppress(NotPrinted), printing():
+            sys.stdout.write(error_as_json(kind, message, code, charged))
+            quiet = True
+    if not quiet:
+        with suppress(OSError):
+            told = errors()
+            told.print(cell(f"{kind}: ", "bold red"), end="")
+            say(message, to=told)
     raise typer.Exit(code) from None
-
-
-def _refuse(error: TacitError, code: int, as_json: bool) -> NoReturn:
-    refuse(type(error).__name__, str(error), code, as_json)
 
 
 def facts(rows: Mapping[str, str]) -> Table:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.console import printing
 from tacit.cli.group import TacitGroup
 from tacit.version import VERSION
 
@@ -21,7 +22,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"tacit {VERSION}")
+        with printing():
+            typer.echo(f"tacit {VERSION}")
         raise typer.Exit
 
 

@@ -18,6 +18,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import best_guess
 from tacit.budget import Budget
 from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.cli.paying import finish, telling
 from tacit.data.bundled import load_adult
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -91,9 +92,10 @@ def demo(
             name = f"adult-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
             ledger = Ledger.create(places.address, name=name, budget=model + _LEFT)
             step("training, scoring, and comparing")
-            found = _learned(Records(str(places.table), schema), model, ledger)
-            step("writing model, card and report", 2)
-            _write(found, places)
+            with telling(ledger):
+                found = _learned(Records(str(places.table), schema), model, ledger)
+                step("writing model, card and report", 2)
+                finish(out, lambda: _write(found, places))
             step()
         out.result(_plain(found, places), _summary(found, places))
 

@@ -7,15 +7,16 @@ import typer
 
 from tacit.budget import Budget
 from tacit.cli import sources
-from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.cli.answering import AsJson, Lost, Quiet, answering, example
+from tacit.cli.paying import carded, finish, names_of, priced, telling
+from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile
-from tacit.cli.train import priced, telling, write_all
+from tacit.cli.products import About, Added, AuditFile, CardFile, Files, name_of, records_options, repeated
 from tacit.errors import InvalidParameter
 from tacit.estimators.price import price_of
 from tacit.evaluation import Figure, report
-from tacit.files import check_room, write_whole
 from tacit.models.file import load
-from tacit.reports.card import card_of_scores
+from tacit.reports.card import Card, card_of_scores
 from tacit.reports.page import model_page
 from tacit.reports.scores import pictures_of, scored
 
@@ -34,6 +35,9 @@ def evaluate(
     report_file: Annotated[
         Path | None, typer.Option("--report", help="The report; by default beside the model, as .scores.html.")
     ] = None,
+    card: CardFile = None,
+    about: About = None,
+    audit: AuditFile = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
@@ -47,37 +51,53 @@ def evaluate(
     Trained on --part train and evaluated on --part test of the same table, the two cost the larger of both.
     """
     with answering(as_json, quiet) as out:
-        found, paying = load(model), sources.account(ledger, account_name, seed)
+        found, added = load(model), Added.read(about, audit)
+        paying = sources.account(ledger, account_name, seed, epsilon)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
-        place = report_file or model.with_suffix(".scores.html")
+        files = Files(report_file or model.with_suffix(".scores.html"), card=card)
         records = sources.opened(source, encoder.schema, unit=unit, key=key, part=part)
         from_account = records.account(paying)
         if dry_run:
             price = price_of("report", Budget(epsilon, delta), None, from_account, records.whom)
             out.result(priced(price), str(price))
             return
-        check_room(place)
+        files.check(Inputs((source,), ledger, (model, about, audit)))
+        added.check_scores()
         if paying is None and seed is None:
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
-        with telling(paying, out), out.progress(f"scoring on {records.n:,} records"):
-            told = report(found, records, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
-        plain = {
-            "guarantee": told.release.guarantee,
-            "private": told.release.private,
-            "charged": told.release.entry is not None,
-            "n": records.n,
-            "scores": {name: _figure(figure) for name, figure in told.figures().items()},
-            "report": str(place),
-        }
-        # What was paid for is told before anything else can fail.
-        out.result(plain, f"{told}\nreport     {place}")
-        card = card_of_scores(found, told.release, ledger=paying)
-        page = model_page(
-            found, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
-        )
-        write_all({place: lambda path: write_whole(path, [page.encode("utf-8", "replace")])}, as_json=False)
+        options = [("--delta", f"{delta:g}" if delta else None), *records_options(unit, key, part)]
+        again = repeated("evaluate", model.name, name_of(source), epsilon=epsilon, options=options)
+
+        def keep() -> None:
+            made = carded(lambda of: card_of_scores(found, told.release, ledger=of, **vars(added)), paying, out)
+            files.write(None, made, lambda: scores_page(made))
+
+        def scores_page(made: Card) -> str:
+            drawn, promised = pictures_of(told), told.release.guarantee
+            return model_page(found, made, again=again, scores=scored(told), scores_guarantee=promised, pictures=drawn)
+
+        with telling(paying):
+            with out.progress(f"scoring on {records.n:,} records"):
+                told = report(found, records, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
+            plain = {
+                "guarantee": told.release.guarantee,
+                "private": told.release.private,
+                "charged": told.release.entry is not None,
+                "n": records.n,
+                "scores": {name: _figure(figure) for name, figure in told.figures().items()},
+                "report": str(files.report),
+            }
+            lost = None
+            try:
+                finish(out, keep)
+            except Lost as failure:
+                lost = Lost(str(failure), printed=True)
+            # The report is there whoever hears the scores, and the scores are told whatever became of the report.
+            out.result(plain, f"{told}\nreport     {files.report}", "" if lost else names_of(files.all))
+            if lost is not None:
+                raise lost
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -1,15 +1,19 @@
 """The `tacit` command itself: errors of usage in the manner of all others, and no traceback."""
 
-import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from tacit.cli.answering import FAILED, WRONG, UsageProblem, refuse
+from tacit.cli.answering import UsageProblem, refuse, refuse_for
 from tacit.cli.commands import listed, loaded
+from tacit.cli.console import NotPrinted, printing
+from tacit.cli.ends import FAILED, WRONG
+
+_INTERRUPTED = 130
+_PIPE_CLOSED = 1
 
 
 class TacitGroup(TyperGroup):
@@ -31,18 +35,32 @@ class TacitGroup(TyperGroup):
         given = list(sys.argv[1:] if args is None else args)
         others["standalone_mode"] = False
         try:
-            code = super().main(args=given, **others)
-        except typer.Exit as end:
-            code = end.exit_code
+            with printing():
+                code = self._left_with(given, others)
+                if code == _INTERRUPTED:
+                    raise KeyboardInterrupt
         except UsageProblem as error:
             code = _told(error, "--json" in given)
-        except (typer.Abort, KeyboardInterrupt):
-            code = FAILED
-        except BrokenPipeError:
-            # Whoever read our words has gone; Python would complain once more on its way out.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = FAILED
+        except (typer.Abort, KeyboardInterrupt, NotPrinted) as failure:
+            code = _code(refuse_for, failure, "--json" in given)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def _left_with(self, given: list[str], others: Mapping[str, Any]) -> Any:
+        """Run a command; typer's own codes for an interrupt and a pipe that was closed are not ours."""
+        try:
+            return super().main(args=given, **others)
+        except typer.Exit as end:
+            return end.exit_code
+        except SystemExit as end:
+            return FAILED if end.code == _PIPE_CLOSED else end.code
+
+
+def _code(refusing: Callable[..., NoReturn], *given: Any, **named: Any) -> int:
+    """Return the code that a refusal leaves with."""
+    try:
+        refusing(*given, **named)
+    except typer.Exit as end:
+        return end.exit_code
 
 
 def _told(error: Any, as_json: bool) -> int:
@@ -50,7 +68,4 @@ def _told(error: Any, as_json: bool) -> int:
         error.show()
         return WRONG
     hint = "" if getattr(error, "ctx", None) is None else f" See: {error.ctx.command_path} --help"
-    try:
-        refuse("Usage", f"{error.format_message()}{hint}", WRONG, as_json)
-    except typer.Exit as end:
-        return end.exit_code
+    return _code(refuse, "Usage", f"{error.format_message()}{hint}", WRONG, as_json=as_json)

@@ -17,6 +17,7 @@ from tacit.accounting.unit import Kind
 from tacit.budget import Budget
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.console import cell, console
+from tacit.cli.places import Inputs
 from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.reports.card import card_of_ledger
@@ -77,7 +78,8 @@ def show(
     with answering(as_json, quiet) as out:
         ledger = Ledger.open(address, name=name)
         if card:
-            typer.echo(card_of_ledger(ledger).to_yaml(), nl=False)
+            made = card_of_ledger(ledger)
+            out.document(made.plain(), made.to_yaml())
             return
         entries = ledger.entries()
         table = Table(title=cell(_words(ledger)))
@@ -147,8 +149,9 @@ def witness(
         count, head = len(ledger.entries()), ledger.head
         plain = {"name": ledger.name, "count": count, "head": head}
         if output is None:
-            typer.echo(json.dumps(plain))
+            out.document(plain, json.dumps(plain) + "\n")
             return
+        Inputs(ledger=address).spare([output])
         write_whole(output, [(json.dumps(plain) + "\n").encode()])
         out.result({**plain, "output": str(output)}, f"{output}: {count} entries, head {head}")
 

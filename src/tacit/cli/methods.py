@@ -1,12 +1,12 @@
 """The models that commands train: by a name, for the target of a schema."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from tacit.budget import Budget
 from tacit.cli import sources
+from tacit.cli.places import same_records
 from tacit.data.columns import Number
 from tacit.data.records import Records
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
@@ -61,20 +61,19 @@ def _landmarks(text: str | None, records: Records, epsilon: float | None, delta:
     schema = records.schema
     if text is None:
         return landmark_rows(schema, usual_count(records.n, Budget(1.0 if epsilon is None else epsilon, delta)))
-    if text.isascii() and text.isdigit():
+    if public_table(text) is None:
         return landmark_rows(schema, int(text[:9]))
-    if text == source or _same_file(text, source):
-        raise InvalidParameter("--landmarks must name public records, got the table to learn from.")
+    if text == source or same_records(text, source):
+        raise InvalidParameter("--landmarks must name public records, got some of those to learn from.")
     return landmark_rows(schema, Records(sources.source_of(text), sources.to_predict(schema, schema.features)))
+
+
+def public_table(landmarks: str | None) -> str | None:
+    """Return the table that landmarks were asked to be taken from, if it is one."""
+    return None if landmarks is None or (landmarks.isascii() and landmarks.isdigit()) else landmarks
 
 
 def _kernel(shape: Shape, points: Any) -> Any:
     if shape == "rbf":
         return RBF(usual_gamma(points)) + 1.0
     return Polynomial(2 if shape == "quadratic" else 3, constant=1.0)
-
-
-def _same_file(first: str, second: str) -> bool:
-    """Return whether two names are of one file, as far as the file system says so."""
-    paths = Path(first), Path(second)
-    return all(path.exists() for path in paths) and paths[0].samefile(paths[1])

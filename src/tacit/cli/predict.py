@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.answering import AsJson, Quiet, answering, example
+from tacit.cli.places import Inputs
 from tacit.cli.sources import Source, source_of, to_predict
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
@@ -36,16 +37,16 @@ def predict(
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: load it in Python, tacit.load, to predict.")
         records = Records(source_of(source), to_predict(encoder.schema, encoder.schema.features))
+        if output is not None:
+            Inputs((source,), files=(model,)).spare([output])
         with out.progress(f"predicting {records.n:,} records"):
             columns = _columns(found, records, probabilities)
         text = _csv(columns)
         if output is not None:
             write_whole(output, [text.encode("utf-8", "replace")])
             out.result({"n": records.n, "output": str(output)}, f"{records.n:,} predictions: {output}")
-        elif as_json:
-            out.result({"n": records.n, **columns}, "")
         else:
-            typer.echo(text, nl=False)
+            out.document({"n": records.n, **columns}, text)
 
 
 def _columns(model: Any, records: Records, probabilities: bool) -> dict[str, list[Any]]:

@@ -7,7 +7,7 @@ import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.train import priced, telling
+from tacit.cli.paying import priced, telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.estimators.price import price_of
@@ -44,7 +44,7 @@ def query(
     with answering(as_json, quiet) as out:
         if (epsilon is None) == (tolerance is None):
             raise InvalidParameter("give --epsilon, what the answer may cost, or --tolerance, how far it may be off.")
-        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed)
+        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed, epsilon)
         asked = query_of(question, declared.columns)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         oracle = StatisticalOracle(records, ledger=paying, random_state=seed)
@@ -57,21 +57,21 @@ def query(
             return
         if paying is None and seed is None:
             out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
-        with telling(paying, out):
+        with telling(paying):
             answer = oracle.ask(asked, **how)
-        plain = {
-            "question": question,
-            "value": float(answer.value),
-            "tolerance": float(answer.tolerance),
-            "confidence": answer.confidence,
-            "cost": exact_amount(answer.plan.budget),
-            "private": answer.private,
-            "repeated": answer.repeated,
-            "n": records.n,
-        }
-        kind = "" if answer.private else " (NOT private: a rehearsal)"
-        value, near = _figure(float(answer.value), 6), _figure(float(answer.tolerance), 3)
-        out.result(plain, f"{value} within {near} at {confidence:.3g}{kind}")
+            plain = {
+                "question": question,
+                "value": float(answer.value),
+                "tolerance": float(answer.tolerance),
+                "confidence": answer.confidence,
+                "cost": exact_amount(answer.plan.budget),
+                "private": answer.private,
+                "repeated": answer.repeated,
+                "n": records.n,
+            }
+            kind = "" if answer.private else " (NOT private: a rehearsal)"
+            value, near = _figure(float(answer.value), 6), _figure(float(answer.tolerance), 3)
+            out.result(plain, f"{value} within {near} at {confidence:.3g}{kind}")
 
 
 def _figure(value: float, digits: int) -> str:

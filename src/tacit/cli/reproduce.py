@@ -9,7 +9,8 @@ from rich.console import Group
 from rich.table import Table
 
 from tacit.budget import Budget
-from tacit.cli.answering import DONE, REFUTED, Answering, AsJson, Quiet, answering, example
+from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
+from tacit.cli.ends import DONE, REFUTED
 from tacit.cli.figures import FIGURES, Figure, reproduced
 from tacit.errors import FileNotWritten, InvalidParameter
 from tacit.files import check_room

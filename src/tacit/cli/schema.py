@@ -9,8 +9,8 @@ import typer
 from tacit.accounting.ledger import Ledger
 from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
+from tacit.cli.paying import telling
 from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, source_of
-from tacit.cli.train import telling
 from tacit.data.mismatches import Mismatches
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -33,11 +33,7 @@ def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None
         place = source_of(source)
         toml = Schema.draft(place)
         columns = [{"name": name, "stored": stored.words} for name, stored in stored_columns(place).items()]
-        # Not through the console: what is redirected into a file is to be the bytes of the draft.
-        if as_json:
-            out.result({"columns": columns, "schema": toml}, "")
-        else:
-            typer.echo(toml, nl=False)
+        out.document({"columns": columns, "schema": toml}, toml)
         if len(columns) == 1 and any(mark in columns[0]["name"] for mark in ";\t|"):
             out.warn(
                 "There is one column: are they separated by something else than commas? Save the file with commas."
@@ -79,7 +75,7 @@ def check(
         n = None if records is None else records.n
         found = None
         if records is not None and epsilon is not None:
-            found = _mismatches(records, epsilon, account(ledger, account_name, seed), seed, out)
+            found = _mismatches(records, epsilon, account(ledger, account_name, seed, epsilon), seed, out)
         columns = {name: column_in_words(column) for name, column in declared.columns.items()}
         lines = [f"{cell(name)}: {words}" for name, words in columns.items()]
         lines.append(f"target: {declared.target or 'none'}")
@@ -110,6 +106,6 @@ def _mismatches(
     """Ask how well the declarations fit; warnings are among the words that are printed."""
     if ledger is None and seed is None:
         out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
-    with telling(ledger, out), warnings.catch_warnings():
+    with telling(ledger), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return records.mismatches(epsilon=epsilon, ledger=ledger, random_state=seed)

@@ -1,5 +1,6 @@
 """What commands take: the address of a table, a schema, records, a ledger."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -51,8 +52,15 @@ def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part
     return train if part == "train" else test
 
 
-def account(address: str | None, name: str | None, seed: int | None = None) -> Ledger | None:
-    """Open a ledger if one is named; refuse a seed beside it, which makes a rehearsal: not private, not charged."""
+def account(
+    address: str | None, name: str | None, seed: int | None = None, epsilon: float | None = None
+) -> Ledger | None:
+    """Open a ledger if one is named; refuse a seed beside it, which makes a rehearsal: not private, not charged.
+
+    An infinite epsilon is a rehearsal as well, and has to be asked for as one.
+    """
+    if epsilon == math.inf and seed is None:
+        raise InvalidParameter("an infinite epsilon is NOT private: give a finite --epsilon, or --seed to rehearse.")
     if seed is not None and address is not None:
         raise InvalidParameter(
             "a seed makes a rehearsal, which is not private and never charged: give --seed or --ledger, not both."

@@ -8,11 +8,15 @@ import typer
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import MethodName, model_for
-from tacit.cli.train import Files, priced, records_options, repeated, shown, telling
+from tacit.cli.paying import carded, finish, names_of, priced, telling
+from tacit.cli.places import Inputs
+from tacit.cli.products import About, Added, AuditFile, CardFile, Files, name_of, records_options, repeated, shown
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
-from tacit.reports.card import card_of_model
+from tacit.models.file import check_declared
+from tacit.reports.card import Card, card_of_model
+from tacit.reports.page import model_page
 
 EXAMPLE = example(
     "tacit tune patients.csv --schema s.toml --epsilon 0.5 --try alpha=auto,0.01,0.1 --runs 3 --output tuned.tacit"
@@ -32,6 +36,9 @@ def tune(
     account_name: sources.AccountName = None,
     output: sources.ModelOutput = Path("model.tacit"),
     report: sources.ModelReport = None,
+    card: CardFile = None,
+    about: About = None,
+    audit: AuditFile = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
@@ -45,8 +52,10 @@ def tune(
     How long it takes tells how many runs there were, which is not private: do not publish it.
     """
     with answering(as_json, quiet) as out:
-        files = Files(output, report or output.with_suffix(".html"), None)
-        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed)
+        files = Files(report or output.with_suffix(".html"), output, card)
+        declared, added = Schema.load(schema), Added.read(about, audit)
+        check_declared(declared)
+        paying = sources.account(ledger, account_name, seed, epsilon)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         search = PrivateSearch(
             model_for(method, records, source=source),
@@ -60,36 +69,46 @@ def tune(
         if dry_run:
             out.result(priced(price), str(price))
             return
-        files.check()
+        files.check(Inputs((source,), ledger, (schema, about, audit)))
+        added.check_about(search.estimator)
         if paying is None and seed is None:
             out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
-        with telling(paying, out), out.progress("searching"):
-            search.fit(records)
-        made = card_of_model(search.best_estimator_, ledger=paying)
         options = [
             *(("--try", text) for text in candidates),
             ("--method", None if method == "auto" else method),
             ("--runs", None if runs is None else f"{runs:g}"),
             *records_options(unit, key, part),
         ]
-        files.write(search.best_estimator_, made, as_json, repeated("tune", source, schema, epsilon, options))
-        entry = search.release_.entry
-        plain = {
-            "guarantee": search.release_.guarantee,
-            "private": search.release_.private,
-            "charged": entry is not None,
-            "entry": None if entry is None else entry.number,
-            "left": made.tacit.get("ledger", {}).get("left"),
-            "best": dict(search.best_params_),
-            "scoring": search.scoring_,
-            "score": float(search.best_score_),
-            "score_noise": float(search.score_noise_),
-            "model": str(output),
-            "report": str(files.report),
-        }
-        chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
-        score = f"{search.best_score_:.4f} (noise within {search.score_noise_:.4f} at 95%)"
-        out.result(plain, f"best       {chosen}\n{search.scoring_:10} {score}\n{shown(plain)}")
+        again = repeated("tune", name_of(source), "--schema", schema.name, epsilon=epsilon, options=options)
+
+        def keep() -> Card:
+            best = search.best_estimator_
+            made: Card = carded(lambda of: card_of_model(best, ledger=of, **vars(added)), paying, out)
+            files.write(best, made, lambda: model_page(best, made, again=again))
+            return made
+
+        with telling(paying):
+            with out.progress("searching"):
+                search.fit(records)
+            made = finish(out, keep)
+            entry = search.release_.entry
+            plain = {
+                "guarantee": search.release_.guarantee,
+                "private": search.release_.private,
+                "charged": entry is not None,
+                "entry": None if entry is None else entry.number,
+                "left": made.tacit.get("ledger", {}).get("left"),
+                "best": dict(search.best_params_),
+                "scoring": search.scoring_,
+                "score": float(search.best_score_),
+                "score_noise": float(search.score_noise_),
+                "model": str(output),
+                "report": str(files.report),
+            }
+            chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
+            score = f"{search.best_score_:.4f} (noise within {search.score_noise_:.4f} at 95%)"
+            words = f"best       {chosen}\n{search.scoring_:10} {score}\n{shown(plain)}"
+            out.result(plain, words, names_of(files.all))
 
 
 def _grid(given: list[str]) -> dict[str, list[Any]]:

@@ -47,7 +47,7 @@ def pack(document: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> Iterato
     kept = [np.ascontiguousarray(array, dtype=TYPES[array.dtype.name]) for array in arrays]
     listed = [{"type": array.dtype.name, "shape": list(array.shape)} for array in kept]
     text = json.dumps({**document, "arrays": listed}, allow_nan=False).encode("ascii")
-    _check_document(text)
+    check_document(text)
     whole = hashlib.sha256()
     for piece in (_HEAD.pack(MAGIC, VERSION, len(text)), text, *(array.tobytes() for array in kept)):
         whole.update(piece)
@@ -139,19 +139,22 @@ def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], list[NDArray[Any]]
     return document, arrays
 
 
-def _check_document(text: bytes) -> None:
-    """Refuse a document that would take much memory as objects: each value is behind a comma or a bracket."""
-    values = sum(text.count(mark) for mark in (b",", b"[", b"{"))
-    if len(text) > LONGEST_DOCUMENT or values > MOST_VALUES:
+def check_document(text: bytes, share: float = 1.0) -> None:
+    """Refuse a document that would take much memory as objects: each value is behind a comma or a bracket.
+
+    `share` is the part of the room that there is for this text alone.
+    """
+    values, bytes_, most = sum(text.count(mark) for mark in (b",", b"[", b"{")), len(text), MOST_VALUES
+    if bytes_ > share * LONGEST_DOCUMENT or values > share * most:
         raise ModelFileError(
-            f"a model's declarations must fit into {LONGEST_DOCUMENT} bytes and {MOST_VALUES} values, got "
-            f"{len(text)} and {values}. Declare fewer levels."
+            f"a model's declarations must fit into {share * LONGEST_DOCUMENT:.0f} bytes and {share * most:.0f} values, "
+            f"got {bytes_} and {values}. Declare fewer columns or levels."
         )
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
     """Parse a document strictly: ASCII, finite numbers, no key twice."""
-    _check_document(text)
+    check_document(text)
     try:
         document = json.loads(
             text.decode("ascii"),

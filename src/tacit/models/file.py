@@ -1,22 +1,27 @@
 """Saving a fitted estimator and loading it again: the same class, the same predictions, bit for bit."""
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.data.encoder import PublicEncoder
+from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, ModelFileError
-from tacit.estimators.saving.fields import Field, Plain, Saved, read_fields
+from tacit.estimators.saving.declared import ENCODER
+from tacit.estimators.saving.fields import LARGEST_WHOLE, Field, Plain, Saved, read_fields
 from tacit.estimators.saving.packing import ReadingAside, Writing, WritingAside
 from tacit.files import write_whole
-from tacit.models.container import pack, unpack
+from tacit.models.container import check_document, pack, unpack
 from tacit.models.kinds import class_of, kind_of
 from tacit.reports.card import Card, card_of_model
 from tacit.version import VERSION
 
 _PLAIN = Plain()
 _LONGEST_WORDS = 400
+_SHARE = 0.45
 _KEYS = {"tacit", "kind", "parameters", "fitted", "card"}
 
 
@@ -27,7 +32,7 @@ def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
     model keeps the one it came with, `card_`.
 
     What is written was released, or is public: saving costs nothing. The handle of a ledger is not written (its entry
-    is), nor a `random_state` that is no whole number. A model that holds records or code is refused.
+    is), nor a `random_state` that is no whole number below 2^63. A model that holds records or code is refused.
     """
     write_whole(path, bytes_of(model, card=card))
 
@@ -45,6 +50,14 @@ def bytes_of(model: Any, *, card: Card | None = None) -> Iterator[bytes]:
         "card": (card or getattr(model, "card_", None) or card_of_model(model)).plain(),
     }
     return pack(document, writing.arrays)
+
+
+def check_declared(schema: Schema) -> None:
+    """Refuse declarations that no model file could hold: to be asked before a fit is charged.
+
+    A document has the schema, the classes once more, and little that grows with neither.
+    """
+    check_document(json.dumps(ENCODER.write(PublicEncoder(schema), WritingAside())).encode("ascii"), share=_SHARE)
 
 
 def load(path: str | Path) -> Any:
@@ -81,7 +94,8 @@ def short(error: Exception) -> str:
 def written_parameters(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
     """Return an estimator's parameters as plain JSON, their arrays put aside."""
     given = model.get_params(deep=False)
-    if type(given.get("random_state")) is not int:
+    seed = given.get("random_state")
+    if type(seed) is not int or abs(seed) >= LARGEST_WHOLE:
         given["random_state"] = None
     return {name: field.write(given[name], writing) for name, field in parameter_fields(type(model), saved).items()}
 

@@ -19,8 +19,8 @@ from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.releases import Release
 from tacit.reports import facts
-from tacit.reports.registry import ASKED, OPEN, checked_record, flat, open_fields, record_of
-from tacit.reports.verdicts import MethodVerdict, check_about, verdict_for
+from tacit.reports.registry import ASKED, OPEN, checked_record, flat, open_fields, record_of, shortened
+from tacit.reports.verdicts import SCORES, MethodVerdict, check_about, verdict_for
 from tacit.reports.yaml import to_yaml
 from tacit.version import VERSION
 
@@ -100,11 +100,16 @@ def card_of_model(
     }
     verdict = _verdict(name, release, audit)
     own = {**_own(release, ledger), "audit": _audited(name, release, verdict), "model": name}
-    return Card(record_of(known, answers or {}), own)
+    return Card(record_of(shortened(known), answers or {}), own)
 
 
 def card_of_scores(
-    model: Any, release: Release[Any], *, ledger: Ledger | None = None, answers: Mapping[str, str] | None = None
+    model: Any,
+    release: Release[Any],
+    *,
+    ledger: Ledger | None = None,
+    answers: Mapping[str, str] | None = None,
+    audit: Mapping[str, Any] | None = None,
 ) -> Card:
     """Return the card of private scores of a model, on records that it did not learn from."""
     name, ledger = type(model).__name__, _whole(ledger)
@@ -115,9 +120,9 @@ def card_of_scores(
         "deployment.model.release_type_description": "All scores are computed from one released table.",
         "deployment.implementation.mechanisms": f"A noisy table of how {name} scores held-out records. {facts.DRAWING}",
     }
-    verdict = verdict_for("evaluation.report", pure=release.budget is None or release.budget.is_pure)
-    own = {**_own(release, ledger), "audit": _audited("evaluation.report", release, verdict), "scores of": name}
-    return Card(record_of(known, answers or {}), own)
+    verdict = _verdict(SCORES, release, audit)
+    own = {**_own(release, ledger), "audit": _audited(SCORES, release, verdict), "scores of": name}
+    return Card(record_of(shortened(known), answers or {}), own)
 
 
 def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) -> Card:
@@ -134,7 +139,7 @@ def card_of_ledger(ledger: Ledger, *, answers: Mapping[str, str] | None = None) 
         "collude.",
         "deployment.implementation.mechanisms": f"What each entry of the ledger names. {facts.DRAWING}",
     }
-    return Card(record_of(known, answers or {}), _own(release, ledger))
+    return Card(record_of(shortened(known), answers or {}), _own(release, ledger))
 
 
 def _once(model: Any, release: Release[Any]) -> dict[str, str]:

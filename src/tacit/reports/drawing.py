@@ -59,8 +59,7 @@ class _Frame:
         self.text(shown(name, _LONGEST_CAPTION - len(more)) + more, _WIDE / 2, _TALL - 3)
 
     def dot(self, x: float, y: float, size: int, colour: int) -> None:
-        spot = {"cx": _number(x), "cy": _number(y), "r": str(size), "class": f"dot c{colour}"}
-        SubElement(self.root, "circle", spot)
+        SubElement(self.root, "circle", _spot(x, y, size, f"dot c{colour}"))
 
     def axis(self) -> None:
         """Draw zero, and name some heights."""
@@ -72,6 +71,10 @@ class _Frame:
 
     def done(self) -> Markup:
         return Markup(tostring(self.root, encoding="unicode"))
+
+
+def _spot(x: float, y: float, size: int, kind: str) -> dict[str, str]:
+    return {"cx": _number(x), "cy": _number(y), "r": str(size), "class": kind}
 
 
 def effect_picture(effect: Effect, low: float, high: float) -> Markup:
@@ -133,17 +136,20 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
 
 
 def _surface(effect: Effect) -> Markup:
-    """Draw the effect of a pair as a table of squares; for several scores, the last one."""
-    grid = np.atleast_3d(effect.effect.T).T[-1]
-    frame = _Frame.of(f"effect of {effect.column}", 0, grid.shape[0], 0, grid.shape[1], left=10.0)
-    largest = float(np.abs(grid).max()) or 1.0
-    for one in range(grid.shape[0]):
-        for other in range(grid.shape[1]):
-            value = float(grid[one, other])
-            left, top = frame.x(one), frame.y(other + 1)
-            box = _box(frame.root, left, top, frame.x(one + 1) - left, frame.y(other) - top, _sign(value))
-            box.set("fill-opacity", f"{abs(value) / largest:.3f}")
-    frame.caption(effect.column, f": strongest {largest:.2g}")
+    """Draw the effect of a pair as a table of squares for each score, side by side, with dots on what noise may be."""
+    tables = effect.tables
+    hidden = effect.unclear.reshape(tables.shape)
+    count, across, up = tables.shape
+    frame = _Frame.of(f"effect of {effect.column}", 0, count * (across + 1) - 1, 0, up, left=10.0)
+    largest = float(np.abs(tables).max()) or 1.0
+    for (number, one, other), value in np.ndenumerate(tables):
+        place = number * (across + 1) + one
+        left, top = frame.x(place), frame.y(other + 1)
+        box = _box(frame.root, left, top, frame.x(place + 1) - left, frame.y(other) - top, _sign(float(value)))
+        box.set("fill-opacity", f"{abs(value) / largest:.3f}")
+        if hidden[number, one, other]:
+            SubElement(frame.root, "circle", _spot(frame.x(place + 0.5), frame.y(other + 0.5), 1, "speck"))
+    frame.caption(effect.column, f": up to {largest:.2g}{', dots: noise' if hidden.any() else ''}")
     return frame.done()
 
 

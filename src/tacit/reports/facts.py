@@ -15,6 +15,7 @@ from tacit.data.schema import Schema
 from tacit.version import VERSION
 
 _MOST_LEVELS = 12
+_ROOM_FOR_COLUMNS = 20_000
 
 DRAWING = (
     f"tacit {VERSION} draws all noise as integers on a public grid of powers of two, keyed by the operating system's "
@@ -57,8 +58,20 @@ def domain_in_words(schema: Schema | None, features: int, unit: Kind) -> str:
     whose = "records" if unit == "record" else "persons with any number of records each"
     if schema is None:
         return f"All tables of the same number of {whose}, with {features} numbers each and a target."
-    columns = "; ".join(f"{name}: {column_in_words(column)}" for name, column in schema.columns.items())
-    return f"All tables of the same number of {whose} with the columns {columns}."
+    return f"All tables of the same number of {whose} with the columns {_columns_in_words(schema)}."
+
+
+def _columns_in_words(schema: Schema) -> str:
+    """Say what was declared about the columns, as many as there is room for, and how many more there are."""
+    named, room = [], _ROOM_FOR_COLUMNS
+    for name, column in schema.columns.items():
+        words = f"{name}: {column_in_words(column)}"
+        room -= len(words)
+        if room < 0:
+            break
+        named.append(words)
+    more = len(schema.columns) - len(named)
+    return "; ".join([*named, f"and {more:,} more, which the model's schema declares"] if more else named)
 
 
 def unit_in_words(whom: Unit) -> str:

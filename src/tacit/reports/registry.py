@@ -14,6 +14,7 @@ from tacit.errors import InvalidParameter
 OPEN = "OPEN, for a person to fill in: "
 """How a field begins that nobody has filled in yet."""
 _LONGEST = 10**5
+_LONGEST_ANSWER = 10**4
 
 
 @final
@@ -98,9 +99,21 @@ ASKED = {field.asked_as: field for field in FIELDS if field.asked_as}
 def check_answers(answers: Mapping[str, Any]) -> dict[str, str]:
     """Return what a person answered, if each is a text and answers a question."""
     for name, answer in answers.items():
-        if name not in ASKED or not isinstance(answer, str) or not answer.strip():
-            raise InvalidParameter(f"a card's answers are texts for some of {', '.join(ASKED)}, got {name!r}.")
+        if name not in ASKED or not isinstance(answer, str) or not 0 < len(answer.strip()) <= _LONGEST_ANSWER:
+            raise InvalidParameter(
+                f"a card's answers are texts of at most {_LONGEST_ANSWER:,} letters for some of {', '.join(ASKED)}, "
+                f"got {name!r}."
+            )
     return dict(answers)
+
+
+def shortened(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return known values whose texts leave room for an answer: however much was declared, there is a record of it."""
+    most = _LONGEST - _LONGEST_ANSWER
+    return {
+        path: f"{value[: most - 1]}…" if isinstance(value, str) and len(value) > most else value
+        for path, value in known.items()
+    }
 
 
 def record_of(known: Mapping[str, Any], answers: Mapping[str, str]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from tacit.version import code_hash
 
 VERDICTS = ("holds", "refuted", "cannot tell")
 PLACE = "verdicts.json"
+SCORES = "evaluation.report"
+"""What an audit of private scores is called."""
 # Learners that ask an oracle and nothing else are as private as its answers.
 _ASKING = ("Conjunction", "DecisionList", "SQ")
 _LONGEST = 2000

@@ -15,7 +15,7 @@ from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.packing import Reading, Writing
 
 _LONGEST_TEXT = 10**5
-_LARGEST_WHOLE = 2**63
+LARGEST_WHOLE = 2**63
 _DEEPEST = 8
 _UNKNOWN = "unknown"
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
@@ -244,7 +244,7 @@ class Plain(Field):
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or type(value) in (bool, str):
             return value
-        if type(value) is int and abs(value) < _LARGEST_WHOLE:
+        if type(value) is int and abs(value) < LARGEST_WHOLE:
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"float": str(value)}
@@ -268,7 +268,7 @@ class Plain(Field):
         if plain is None or isinstance(plain, bool | float):
             return plain
         if isinstance(plain, int):
-            return _require(abs(plain) < _LARGEST_WHOLE, "a smaller number", plain)
+            return _require(abs(plain) < LARGEST_WHOLE, "a smaller number", plain)
         if isinstance(plain, list):
             return [self.read(each, reading, depth + 1) for each in plain]
         _require(isinstance(plain, dict) and len(plain) == 1, "a plain value", plain)

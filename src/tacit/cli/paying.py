@@ -1,0 +1,100 @@
+"""What commands that charge have in common: whether anything was charged is always said, and what it bought is kept."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tacit.accounting.ledger import Ledger
+from tacit.cli.answering import Answering, Lost, Paid
+from tacit.errors import BudgetExceeded, TacitError
+from tacit.reports.facts import exact_amount
+
+Made = TypeVar("Made")
+
+
+@contextmanager
+def telling(ledger: Ledger | None) -> Iterator[None]:
+    """Let whatever ends a command after the charge say that it was charged; a budget that does not suffice never is."""
+    before = 0 if ledger is None else len(ledger.entries())
+    try:
+        yield
+    except BudgetExceeded:
+        raise
+    except BaseException as failure:
+        charged = _charged(ledger, before)
+        if charged is False:
+            raise
+        raise Paid(failure, charged) from None
+
+
+def _charged(ledger: Ledger | None, before: int) -> bool | None:
+    """Return whether there are new charges; naming the parts of a split is an entry, too, and no charge."""
+    try:
+        return ledger is not None and any(entry.partition is None for entry in ledger.entries()[before:])
+    except Exception:
+        return None
+
+
+def finish(out: Answering, last: Callable[[], Made]) -> Made:
+    """Do what is left to do with what was fitted; if it is interrupted, do it once more before the interrupt counts."""
+    try:
+        return last()
+    except KeyboardInterrupt:
+        out.warn("Interrupted after the fit: what was made is written first. Interrupt again, and it is lost.")
+        last()
+        raise
+    except Exception as failure:
+        if isinstance(failure, Lost):
+            raise
+        why = str(failure) if isinstance(failure, TacitError) else f"something failed: {type(failure).__name__}."
+        raise Lost(f"what was made is lost: {why}") from None
+
+
+def write_all(pieces: Mapping[Path, Callable[[Path], None]]) -> None:
+    """Write every file, in the temporary folder if not where it should go, and then say what is not where it should."""
+    faults = [_fault(path, write) for path, write in pieces.items()]
+    said = "; ".join(fault for fault in faults if fault)
+    if said:
+        raise Lost(f"the fit was made, and not every file could be written: {said}.")
+
+
+def _fault(path: Path, write: Callable[[Path], None]) -> str:
+    """Write a file; return what to say if it is not where it should be, and why, unless that could quote a record."""
+    why = ""
+    for elsewhere in (False, True):
+        try:
+            place = Path(tempfile.mkdtemp(prefix="tacit-")) / path.name if elsewhere else path
+            write(place)
+        except Exception as failure:
+            why = str(failure).rstrip(".") if isinstance(failure, TacitError) else type(failure).__name__
+        else:
+            return f"{path} is at {place}" if elsewhere else ""
+    return f"{path} is lost ({why})"
+
+
+def carded(making: Callable[[Ledger | None], Any], ledger: Ledger | None, out: Answering) -> Any:
+    """Return a card; one that says nothing of the account if that cannot be read any more."""
+    try:
+        return making(ledger)
+    except Exception:
+        if ledger is None:
+            raise
+        out.warn("The ledger cannot be read any more: the card does not say what is left.")
+        return making(None)
+
+
+def names_of(paths: Sequence[Path]) -> str:
+    """Return where results are kept besides stdout, in words."""
+    return f"It is kept: {', '.join(map(str, paths))}."
+
+
+def priced(price: Any) -> dict[str, Any]:
+    """Return what something would cost as plain values."""
+    return {
+        "charged": False,
+        "cost": None if price.budget is None else exact_amount(price.budget),
+        "affordable": price.affordable,
+        "left": None if price.left is None else exact_amount(price.left),
+    }

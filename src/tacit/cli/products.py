@@ -1,0 +1,147 @@
+"""What a fit leaves behind: a model file, a report, a card with what people know, and the command that repeats it."""
+
+import json
+import shlex
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self, cast, final
+
+import typer
+
+from tacit.cli.paying import write_all
+from tacit.cli.places import Inputs
+from tacit.errors import InvalidParameter
+from tacit.files import check_room, write_whole
+from tacit.models.file import save
+from tacit.reports.card import Card
+from tacit.reports.registry import check_answers
+from tacit.reports.verdicts import SCORES, MethodVerdict, check_about
+
+_ROOM = 4 * 2**20
+_FILLED = ("domain",)
+"""What a person could answer of an account, and tacit itself says of a model."""
+
+CardFile = Annotated[Path | None, typer.Option("--card", help="Write the privacy card, too: a .yaml or .json file.")]
+About = Annotated[Path | None, typer.Option("--about", help="TOML with what only people know, for the card.")]
+AuditFile = Annotated[
+    Path | None, typer.Option("--audit", help="For the card: what `tacit audit NAME --json` printed of this method.")
+]
+
+
+@final
+@dataclass(frozen=True)
+class Files:
+    """Where a report goes, and a model and a card if there are any."""
+
+    report: Path
+    model: Path | None = None
+    card: Path | None = None
+
+    @property
+    def all(self) -> list[Path]:
+        """The files that will be written."""
+        return [path for path in (self.model, self.report, self.card) if path is not None]
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse, before any charge, places where nothing can be written, or where something stands that is read."""
+        if len({path.resolve() for path in self.all}) < len(self.all):
+            raise InvalidParameter("the model, its report and its card need names of their own.")
+        check_card_name(self.card)
+        inputs.spare(self.all)
+        for path in self.all:
+            check_room(path, _ROOM)
+
+    def write(self, model: Any, card: Card, page: Callable[[], str]) -> None:
+        """Write the model with its card, the report, and the card by itself where that was asked for."""
+        pieces: dict[Path, Callable[[Path], None]] = {
+            self.report: lambda path: write_whole(path, [page().encode("utf-8", "replace")])
+        }
+        if self.model is not None:
+            pieces = {self.model: lambda path: save(model, path, card=card), **pieces}
+        if self.card is not None:
+            pieces[self.card] = card.save
+        write_all(pieces)
+
+
+def check_card_name(path: Path | None) -> None:
+    """Refuse a place for a card whose name does not say how to write it."""
+    if path is not None and path.suffix not in (".yaml", ".yml", ".json"):
+        raise InvalidParameter("--card must end in .yaml or .json.")
+
+
+@final
+@dataclass(frozen=True)
+class Added:
+    """What people and the auditor add to a card."""
+
+    answers: Mapping[str, str]
+    audit: Mapping[str, Any] | None
+
+    @classmethod
+    def read(cls, about: Path | None, audit: Path | None) -> Self:
+        """Read answers and a verdict; refuse, before any charge, what no card of a model could take."""
+        answers = answers_in(about)
+        for name in _FILLED:
+            if name in answers:
+                raise InvalidParameter(f"tacit fills in {name!r} by itself. Leave it out of {str(about)!r}.")
+        return cls(answers, None if audit is None else _verdict(audit))
+
+    def check_about(self, model: Any) -> None:
+        """Refuse a verdict that is not about what is to be fitted."""
+        if self.audit is not None:
+            check_about(MethodVerdict.of_json(self.audit), type(model).__name__)
+
+    def check_scores(self) -> None:
+        """Refuse a verdict that is not about private scores."""
+        if self.audit is not None:
+            check_about(MethodVerdict.of_json(self.audit), SCORES)
+
+
+def answers_in(about: Path | None) -> dict[str, str]:
+    """Read what a person answers for the card."""
+    if about is None:
+        return {}
+    try:
+        answers = tomllib.loads(about.read_text("utf-8"))
+    except (OSError, ValueError):
+        raise InvalidParameter(f"there are no answers that can be read as TOML at {str(about)!r}.") from None
+    return check_answers(answers)
+
+
+def _verdict(audit: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(audit.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise InvalidParameter(f"there is no verdict that can be read as JSON at {str(audit)!r}.") from None
+    MethodVerdict.of_json(found)
+    return cast("Mapping[str, Any]", found)
+
+
+def shown(plain: Mapping[str, Any]) -> str:
+    """Return what a person wants to know of a model that was made and paid for."""
+    left = "" if plain["left"] is None else f"left       {plain['left']['words']}\n"
+    return (
+        f"model      {plain['model']}\nreport     {plain['report']}\nguarantee  {plain['guarantee']}\n"
+        f"charged    {'entry ' + str(plain['entry']) if plain['charged'] else 'nothing'}\n{left}"
+        f"next       tacit inspect {shlex.quote(plain['model'])}"
+    )
+
+
+def repeated(command: str, *words: str, epsilon: float, options: Iterable[tuple[str, str | None]]) -> str:
+    """Return the command that does it again, ready to be pasted, without the places of this machine."""
+    given = ["tacit", command, *words, "--epsilon", f"{epsilon:g}"]
+    for option, value in options:
+        given += [] if value is None else [option, value]
+    return shlex.join(given)
+
+
+def records_options(unit: str | None, key: str | None, part: str) -> list[tuple[str, str | None]]:
+    """Return the options that say which records were meant."""
+    return [("--unit", unit), ("--key", key), ("--part", None if part == "all" else part)]
+
+
+def name_of(source: str) -> str:
+    """Return what a table is called, without where it is."""
+    return source.rpartition("#")[2] if "#" in source else Path(source).name
