@@ -113,6 +113,7 @@ def test_the_ridge_that_was_used_is_kept() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*a ledger and a seed:tacit.PrivacyWarning")
 @pytest.mark.parametrize("make", [PrivateLogisticRegression, PrivateLinearSVC])
 def test_a_seed_makes_a_rehearsal(make: Callable[..., Any], ledger: Ledger) -> None:
     """Equal seeds give equal models, marked as not private and never charged; without one no two fits agree."""

@@ -50,6 +50,7 @@ def test_what_can_be_paid_runs_as_before(ledger):
     clone(model)
 
 
+@pytest.mark.filterwarnings("ignore:.*a ledger and a seed:tacit.PrivacyWarning")
 def test_rehearsals_and_models_without_privacy_cost_nothing(ledger):
     """With a seed nothing is charged, so nothing is refused."""
     model = PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger, random_state=1)

@@ -214,6 +214,7 @@ def test_a_net_needs_few_dimensions(kernel: Any) -> None:
         PrivateKernelClassifier(kernel, 1.0, 1e-6, method="tdil", data_norm=1.0).fit(wide, wide[:, 0] > 0)
 
 
+@pytest.mark.filterwarnings("ignore:.*a ledger and a seed:tacit.PrivacyWarning")
 def test_a_rehearsal_repeats_and_costs_nothing(ledger: Ledger) -> None:
     """With a seed every method gives the same model again, marked as not private."""
     for method in METHODS:

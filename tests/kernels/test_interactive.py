@@ -381,6 +381,7 @@ def test_a_refused_charge_leaves_nothing_to_ask(ledger: Ledger, tmp_path: Path) 
     assert not (tmp_path / "state.db").exists()
 
 
+@pytest.mark.filterwarnings("ignore:.*a ledger and a seed:tacit.PrivacyWarning")
 def test_a_rehearsal_repeats_and_costs_nothing(ledger: Ledger) -> None:
     """With a seed the same answers come again, marked as not private."""
     found = [_predictor(ledger=ledger, random_state=5).fit(X, Y) for _ in range(2)]

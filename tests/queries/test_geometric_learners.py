@@ -119,6 +119,7 @@ def test_a_preview_is_what_is_then_asked(learner: Any, monkeypatch: pytest.Monke
     assert learner.preview(len(X), list("abc")) == before
 
 
+@pytest.mark.filterwarnings("ignore:.*a ledger and a seed:tacit.PrivacyWarning")
 @every_learner
 def test_a_rehearsal_is_repeatable_not_private_and_free(learner: Any, ledger: Ledger) -> None:
     """The same seed gives the same model, another seed another one, and the ledger is not charged."""

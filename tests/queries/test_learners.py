@@ -104,6 +104,7 @@ def test_a_preview_is_what_is_then_asked_at_most(learner: Any) -> None:
     assert repr(after[0]) in str(model.release_)
 
 
+@pytest.mark.filterwarnings("ignore:.*a ledger and a seed:tacit.PrivacyWarning")
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_rehearsal_is_repeatable_not_private_and_free(learner: Any, ledger: Ledger) -> None:
     """The same seed gives the same model, another seed other answers, and the ledger is not charged."""

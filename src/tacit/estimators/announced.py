@@ -26,7 +26,15 @@ _DEEPEST = 60
 """How many callers are looked at: a search stands a few steps above, behind pipelines."""
 
 
-def refuse_if_unaffordable(estimator: object) -> None:
+class Announced:
+    """Estimators that look at who has them cloned."""
+
+    def __sklearn_clone__(self) -> Any:
+        _refuse_if_unaffordable(self)
+        return super().__sklearn_clone__()  # type: ignore[misc]
+
+
+def _refuse_if_unaffordable(estimator: object) -> None:
     """Refuse the search that is about to fit this estimator if its ledger cannot pay all fits and the last one."""
     ledger = getattr(estimator, "ledger", None)
     if isinstance(ledger, Ledger) and ledger.accountant == "basic":

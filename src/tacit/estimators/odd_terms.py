@@ -1,8 +1,10 @@
 """Warnings about a fit that is hopeless or odd, from public facts alone: they say nothing about any record.
 
-All are `tacit.errors.OddTerms`, and are silenced like any other warning:
+All but one are `tacit.errors.OddTerms`, and are silenced like any other warning:
 
     warnings.filterwarnings("ignore", category=tacit.errors.OddTerms)
+
+The one is a `PrivacyWarning`: a seed beside a ledger, which is then not charged for a fit that is not private.
 """
 
 import warnings
@@ -12,7 +14,7 @@ from tacit.budget import Budget
 from tacit.checks import is_whole
 from tacit.data.persons import Persons, SpreadPersons
 from tacit.data.records import Records
-from tacit.errors import OddTerms
+from tacit.errors import OddTerms, PrivacyWarning
 from tacit.estimators.exact_scores import said_public
 from tacit.estimators.parameters import needed_budget
 
@@ -21,13 +23,16 @@ _FAR = 2.0
 
 
 def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | None = None) -> None:
-    """Warn of a fit under no ledger, with an epsilon that protects nobody, or with a delta above 1/n.
+    """Warn of a fit under no ledger, or a seed under one, an epsilon that protects nobody, or a delta above 1/n.
 
     Where rows belong to persons, n is the number of those: how many rows there are is private.
     """
     budget = needed_budget(estimator.epsilon, estimator.delta)
     twin = isinstance(X, Records) and X.is_twin
-    if budget is None or estimator.random_state is not None or twin or said_public():
+    if budget is None or twin or said_public():
+        return
+    if estimator.random_state is not None:
+        _warn_of_seed(estimator)
         return
     if estimator.ledger is None:
         # At this line, whoever asked: Python shows it once, until some library changes the filters for a while.
@@ -38,6 +43,18 @@ def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | Non
             stacklevel=1,
         )
     _warn_of_budget(budget, _count(X) if persons is None else persons.n)
+
+
+def _warn_of_seed(estimator: Any) -> None:
+    """Warn if a ledger stands beside a seed, which keeps it from being charged."""
+    if estimator.ledger is not None:
+        warnings.warn(
+            f"{type(estimator).__name__} has a ledger and a seed (random_state): the seed makes this fit a rehearsal, "
+            "not private and not charged. Leave the seed out to release a model, or the ledger out to rehearse; if "
+            "these rows are public, say so: with tacit.public_data(): ...",
+            PrivacyWarning,
+            stacklevel=2,
+        )
 
 
 def warn_of_noise(noise: float, signal: float, budget: Budget, n: int, columns: int) -> None:

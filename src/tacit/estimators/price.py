@@ -19,8 +19,9 @@ from tacit.data.persons import whose
 from tacit.data.records import Records
 from tacit.data.twins import made_up
 from tacit.errors import BudgetExceeded, InvalidParameter
-from tacit.estimators.announced import refuse_if_unaffordable
+from tacit.estimators.announced import Announced
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.seeds import OwnSeed
 from tacit.estimators.shown import Shown
 
 
@@ -69,7 +70,7 @@ class Paid:
     random_state: object = None
 
 
-class Priced(Shown, Paid):
+class Priced(Announced, OwnSeed, Shown, Paid):
     """Estimators that say what a fit would charge."""
 
     epsilon: float | None
@@ -89,10 +90,6 @@ class Priced(Shown, Paid):
         event = None if X is None or budget is None else self._event_for(X, groups)
         ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
         return price_of(type(self).__name__, budget, event, ledger, unit_of(X, groups))
-
-    def __sklearn_clone__(self) -> Any:
-        refuse_if_unaffordable(self)
-        return super().__sklearn_clone__()  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

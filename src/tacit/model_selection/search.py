@@ -14,9 +14,11 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
+from tacit.estimators.announced import Announced
 from tacit.estimators.fitted import fitted_together
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of, unit_of
+from tacit.estimators.seeds import OwnSeed
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import typed_below
 from tacit.mechanisms.repetition import Repetition, Run
@@ -38,7 +40,7 @@ def _has(name: str) -> Any:
 
 @final
 @dataclass(eq=False, repr=False)
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(Announced, OwnSeed, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fits candidates drawn at random, a secret number of times, judges each with noise, and keeps the best.
 
     Two thirds of epsilon are the budget of one run: a model fitted to all records, and, for a twentieth of that, a
