@@ -209,6 +209,6 @@ class _Panicking:
 @pytest.mark.parametrize("score", [accuracy, log_loss, confusion_matrix])
 def test_a_panic_of_a_model_is_withheld_like_any_error(score: Any) -> None:
     """Its text may quote a record, and it is no Exception."""
-    with pytest.raises(InvalidParameter, match="the model failed") as refusal:
-        score(_Panicking(), [1234.5], [0], epsilon=1.0)
+    with pytest.raises(InvalidParameter, match="on made-up rows") as refusal:
+        score(_Panicking(), np.array([[1234.5]]), [0], epsilon=1.0)
     assert refusal.value.__context__ is None

@@ -127,6 +127,7 @@ def test_no_norm_is_needed_behind_a_public_encoder(ledger: Ledger) -> None:
     assert ledger.spent == Budget(4)
 
 
+@pytest.mark.filterwarnings("ignore:PCA learned:tacit.PrivacyWarning")
 def test_a_step_that_breaks_the_statement_of_the_norm_is_noticed(ledger: Ledger) -> None:
     """After another step, or in a data frame, the norm must be given again: it is never read off the rows."""
     learner = PrivateLogisticRegression(1.0, ledger=ledger)

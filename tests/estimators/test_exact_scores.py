@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
+from sklearn.ensemble import VotingClassifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay, get_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -170,3 +173,25 @@ def test_docstrings_say_that_scores_are_exact(make: Callable[..., Any], targets:
     """Whoever asks for help on `score` reads that it is not private."""
     assert "NOT private" in str(type(make()).score.__doc__)
     assert issubclass(tacit.PrivacyWarning, UserWarning)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda: CalibrationDisplay.from_estimator(PrivateLogisticRegression(2.0, data_norm=1.0).fit(X, Y), X, Y),
+        lambda: VotingClassifier([("a", PrivateLogisticRegression(2.0, data_norm=1.0))]).fit(X, Y).score(X, Y),
+        lambda: OneVsRestClassifier(PrivateLogisticRegression(2.0, data_norm=1.0)).fit(X, Y).score(X, Y),
+        lambda: CalibratedClassifierCV(PrivateLogisticRegression(2.0, data_norm=1.0), cv=2, ensemble=False).fit(X, Y),
+    ],
+)
+def test_what_others_make_of_a_private_model_warns(score: Callable[[], object]) -> None:
+    """Displays of calibration, ensembles' scores and calibrations are exact, whichever part of scikit-learn asks."""
+    assert any("exact" in said for said in _heard(score))
+
+
+def test_predictions_by_a_calibrated_or_voting_model_are_silent() -> None:
+    """They hand on what the private models predict, which tells of no label."""
+    with public_data():
+        calibrated = CalibratedClassifierCV(PrivateLogisticRegression(2.0, data_norm=1.0), cv=2).fit(X, Y)
+    voting = VotingClassifier([("a", PrivateLogisticRegression(2.0, data_norm=1.0))]).fit(X, Y)
+    assert _heard(lambda: (calibrated.predict_proba(X), calibrated.predict(X), voting.predict(X))) == []

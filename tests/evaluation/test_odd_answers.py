@@ -136,7 +136,7 @@ def test_cells_read_in_the_light_of_another_are_caught() -> None:
 def test_an_array_of_another_shape_is_refused(answer: Any) -> None:
     """The shape of an array of numbers is the same for every row, and public."""
     with pytest.raises(InvalidParameter, match="another shape"):
-        evaluation.log_loss(Says("predict_proba", answer), LABELS, LABELS, epsilon=1.0, random_state=0)
+        evaluation.log_loss(Says("predict_proba", answer), np.zeros((SIZE, 4)), LABELS, epsilon=1.0, random_state=0)
 
 
 def _array(rows: list[Any]) -> Any:

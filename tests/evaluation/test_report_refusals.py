@@ -70,7 +70,7 @@ def ledger(tmp_path: Path) -> Ledger:
         (Fixed(HALVES), None, {}, "y is missing"),
         (Fixed(HALVES), [], {}, "empty"),
         (Fixed(HALVES[:, :1], (0,)), LABELS, {}, "one class"),
-        (Fixed(HALVES[:5]), LABELS, {}, "probabilities"),
+        (Fixed(np.full((SIZE, 3), 0.5)), LABELS, {}, "probabilities"),
         (LinearRegression().fit(X, LABELS), LABELS, {}, "target_range is missing"),
         (LinearRegression().fit(X, LABELS), LABELS, {"target_range": (1, 0)}, "low below high"),
         (LinearRegression().fit(X, LABELS), LABELS, {"target_range": (1e300, 2e300)}, "within 1e100"),

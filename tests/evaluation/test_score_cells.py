@@ -166,14 +166,23 @@ ASK = [evaluation.accuracy, evaluation.log_loss, evaluation.confusion_matrix]
 
 
 @pytest.mark.parametrize("ask", ASK)
-def test_the_failure_of_a_model_is_not_passed_on(ask: Callable[..., Any], ledger: Ledger) -> None:
-    """A model that raises is refused before the charge; neither the message nor what led to it quotes a record."""
-    with pytest.raises(InvalidParameter) as caught:
-        ask(Fixed([0, 1], _failing, _failing), None, [0], epsilon=1, ledger=ledger)
+def test_a_model_that_fails_on_made_up_rows_is_refused(ask: Callable[..., Any], ledger: Ledger) -> None:
+    """It fails in public, before the charge; neither the message nor what led to it quotes a record."""
+    with pytest.raises(InvalidParameter, match="made-up rows") as caught:
+        ask(Fixed([0, 1], _failing, _failing), np.full((1, 2), 5.0), [0], epsilon=1, ledger=ledger)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("ask", ASK)
+def test_a_model_that_fails_where_no_rows_can_be_made_up_is_charged_for(
+    ask: Callable[..., Any], ledger: Ledger
+) -> None:
+    """Whether a model answers for records is not told for nothing: it says nothing about them, and that is judged."""
+    ask(Fixed([0, 1], _failing, _failing), ["a record"], [0], epsilon=1, ledger=ledger)
+    assert ledger.spent == Budget(1)
 
 
 def test_the_warnings_of_a_model_are_not_passed_on() -> None:
@@ -185,12 +194,20 @@ def test_the_warnings_of_a_model_are_not_passed_on() -> None:
 
 
 @pytest.mark.parametrize("ask", ASK)
-@pytest.mark.parametrize("said", [[0], [0, 1, 0], [[0, 1]], np.zeros((2, 1)), None, 5, {}, "ab", np.zeros((2, 3))])
-def test_predictions_of_another_number_are_refused(ask: Callable[..., Any], said: Any, ledger: Ledger) -> None:
-    """One prediction, or one row of probabilities, for each label: anything else is refused, and not charged."""
-    with pytest.raises(InvalidParameter):
-        ask(Fixed([0, 1], said, said), None, [0, 1], epsilon=1, ledger=ledger)
+@pytest.mark.parametrize("said", [np.zeros((2, 1)), None, 5, "ab", np.zeros((2, 3))])
+def test_answers_of_another_shape_are_refused(ask: Callable[..., Any], said: Any, ledger: Ledger) -> None:
+    """One prediction, or one row of probabilities, for each row: a model with others is refused, and not charged."""
+    with pytest.raises(InvalidParameter, match="another shape"):
+        ask(Fixed([0, 1], said, said), np.zeros((2, 4)), [0, 1], epsilon=1, ledger=ledger)
     assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("ask", ASK)
+@pytest.mark.parametrize("said", [[0], [0, 1, 0], [[0, 1]]])
+def test_answers_of_another_number_say_nothing(ask: Callable[..., Any], said: Any, ledger: Ledger) -> None:
+    """A model that leaves out rows tells by their number which records it left out: that is charged, not refused."""
+    ask(Fixed([0, 1], said, said), np.zeros((2, 4)), [0, 1], epsilon=1, ledger=ledger)
+    assert ledger.spent == Budget(1)
 
 
 @pytest.mark.parametrize("labels", [(y for y in [0, 1]), iter([0, 1]), np.zeros((2, 1)), {0, 1}, 5, None, "01"])

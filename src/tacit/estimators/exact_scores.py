@@ -1,8 +1,8 @@
 """Exact scores say that they are exact: what scikit-learn computes from private rows is neither private nor charged.
 
-`score` of every estimator warns, once a call; so does a prediction that scikit-learn's own metrics ask for, be it a
-scorer in `cross_val_score(..., scoring=...)` or a display made `from_estimator`. Whether there is a warning depends on
-the fitted model and on who asks, never on a row.
+`score` of every estimator warns, once a call; so does a prediction that scikit-learn makes something exact of: for a
+scorer in `cross_val_score(..., scoring=...)`, a display made `from_estimator`, the `score` of an ensemble, a
+calibration. Whether there is a warning depends on the fitted model and on who asks, never on a row.
 """
 
 import sys
@@ -59,13 +59,28 @@ def warn_of_exactness(estimator: object, what: str, stacklevel: int = 3) -> None
 
 
 def warn_if_judged(estimator: object) -> None:
-    """Warn if a prediction was asked for by scikit-learn's metrics, which make an exact score of it."""
+    """Warn if a prediction was asked for by a part of scikit-learn's that makes an exact score of it."""
     frame, steps = sys._getframe(1), 0
     while frame is not None and steps < _DEEPEST:
-        if str(frame.f_globals.get("__name__", "")).startswith("sklearn.metrics."):
-            warn_of_exactness(estimator, "what sklearn.metrics computes from these predictions", steps + 3)
+        module, function = str(frame.f_globals.get("__name__", "")), frame.f_code.co_name
+        if _scores(module, function):
+            # Of `sklearn.metrics._plot.roc_curve`, `sklearn.metrics` is what people know.
+            what = ".".join(module.split(".")[:2])
+            warn_of_exactness(estimator, f"what {what} computes from these predictions", steps + 3)
             return
         frame, steps = frame.f_back, steps + 1  # type: ignore[assignment]
+
+
+def _scores(module: str, function: str) -> bool:
+    """Whether a function makes something exact of predictions and targets: a metric, a score, a display, a calibration.
+
+    A calibrated classifier that predicts asks for predictions, too, and only hands them on.
+    """
+    if module == "sklearn.calibration":
+        return not function.startswith("predict")
+    return module.startswith("sklearn.metrics.") or (
+        module.startswith("sklearn.") and function in ("score", "from_estimator")
+    )
 
 
 def exact_score(estimator: Any, measure: Callable[..., Any], X: Any, y: Any, sample_weight: Any) -> float:

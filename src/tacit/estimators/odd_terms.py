@@ -1,10 +1,11 @@
 """Warnings about a fit that is hopeless or odd, from public facts alone: they say nothing about any record.
 
-All but one are `tacit.errors.OddTerms`, and are silenced like any other warning:
+All but two are `tacit.errors.OddTerms`, and are silenced like any other warning:
 
     warnings.filterwarnings("ignore", category=tacit.errors.OddTerms)
 
-The one is a `PrivacyWarning`: a seed beside a ledger, which is then not charged for a fit that is not private.
+The two are a `PrivacyWarning`: a seed beside a ledger, which is then not charged for a fit that is not private; and a
+step of a pipeline before this one that was fitted to the same rows (`tacit.estimators.steps`).
 """
 
 import warnings
@@ -17,6 +18,7 @@ from tacit.data.records import Records
 from tacit.errors import OddTerms, PrivacyWarning
 from tacit.estimators.exact_scores import said_public
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.steps import warn_of_steps
 
 _WEAK = 20.0
 _FAR = 2.0
@@ -34,6 +36,7 @@ def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | Non
     if estimator.random_state is not None:
         _warn_of_seed(estimator)
         return
+    warn_of_steps(estimator)
     if estimator.ledger is None:
         # At this line, whoever asked: Python shows it once, until some library changes the filters for a while.
         warnings.warn(

@@ -10,9 +10,9 @@ together they cost the larger of the two. A split that is stratified, sorted, de
 covered.
 
 Labels and predictions are read cell by cell: a label of any kind, or none, changes no other record's share. What is
-not in our hands is the model, which sees all rows at once: whether it answers must not depend on a record. tacit's
-models behind a `PublicEncoder` answer for every row; one that raises on a missing value should be given rows without.
-Its warnings are silenced and its errors withheld, because both may tell, or quote, a record.
+not in our hands is the model. A row that it fails on says nothing, which has its place in every score, and the others
+are asked without it; only a model that fails on made-up rows too is refused. What it says of one row must not depend on
+another. Its warnings are silenced and its errors withheld, because both may tell, or quote, a record.
 """
 
 from tacit.evaluation.figure import Figure, Report

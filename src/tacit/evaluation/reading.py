@@ -5,8 +5,8 @@ charge. What depends on records is answered: a score that is no number is the lo
 none the middle of the range, and a label of no class is counted nowhere.
 """
 
-import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
@@ -20,12 +20,13 @@ from tacit.data.labels import column, places
 from tacit.data.records import Records, payer
 from tacit.data.values import numbers, objects
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import refuse_targets, target_of
+from tacit.estimators.encoded import refuse_targets, rows_alone, target_of
+from tacit.evaluation.asking import answers, refuse_failing
 from tacit.evaluation.bins import LARGEST
 from tacit.evaluation.sketch import in_steps
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.reading import listed
-from tacit.numerics.arrays import Codes, Floats, unmasked
+from tacit.numerics.arrays import Codes, Floats
 from tacit.releases import Release, Terms
 
 Answer = TypeVar("Answer")
@@ -117,64 +118,31 @@ def check_labels(model: Any, y: Any) -> None:
         )
 
 
-def asked(method: Callable[[Any], Any], X: Any) -> Any:
-    """Return what a model says about all rows; what it warns of or fails with is not passed on."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            return _cells(method(X))
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # the panic of a compiled library is no Exception, and quotes values none the less
-            pass
-    raise InvalidParameter(
-        "the model failed on these rows, and its error is withheld because it may quote a record. Nothing was charged. "
-        "Try the model on public rows of the same form; encode rows by a PublicEncoder, which gives every cell a place."
-    )
+def asked(method: Callable[[Any], Any], held: HeldOut, what: str, *width: int) -> Any:
+    """Return what a model says about each row, None for one that it fails on; refuse one that fails on made-up rows."""
+    with nullcontext() if held.unit.kind == "record" else rows_alone():
+        refuse_failing(method, held.rows, what, width)
+        return answers(method, held.rows, len(held.targets))
 
 
-def _cells(answer: Any) -> Any:
-    """Return an answer of another make as cells, none of which was read in the light of another: a column, or rows."""
-    if isinstance(answer, np.ndarray | list | tuple):
-        return answer
-    is_column = hasattr(answer, "__len__") and len(getattr(answer, "shape", (0,))) == 1
-    return column(answer) if is_column else np.asarray(answer)
+def predictions(model: Any, held: HeldOut) -> NDArray[Any]:
+    """Return one prediction for each row."""
+    found = asked(model.predict, held, "predictions")
+    return column(found if np.ndim(found[:0]) == 1 else list(found))
 
 
-def predictions(model: Any, X: Any, count: int) -> NDArray[Any]:
-    """Return one prediction for each record."""
-    found = column(asked(model.predict, X))
-    if len(found) != count:
-        # Not how many: the rows of persons are not counted in public.
-        raise InvalidParameter("the model must give one prediction for each row, and gave another number of them.")
-    return found
-
-
-def said(what: str, answer: Any, shape: tuple[int, ...]) -> Floats:
+def said(answer: Any, shape: tuple[int, ...]) -> Floats:
     """Return what a model says about each row as numbers, NaN for what is none; no row is read in the light of another.
 
-    Refused are another number of rows, and an array of numbers of another shape. In a list, or an array of objects, a
-    row that is no row of the wanted length says nothing.
+    A row that is no row of the wanted length says nothing.
     """
-    answer = unmasked(answer, None)
-    typed = isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf"
-    rows = None if typed else listed(answer)
-    if (np.shape(answer) != shape) if typed else (rows is None or len(rows) != shape[0]):
-        raise InvalidParameter(
-            f"the model's {what} must be an array or nested lists with {_each(shape)}, got another shape. Nothing was "
-            "charged."
-        )
-    if rows is None:
-        read = numbers(np.asarray(answer).ravel())
+    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf" and answer.shape == shape:
+        read = numbers(answer.ravel())
     else:
+        rows = list(answer)
         cells = rows if len(shape) == 1 else [cell for row in rows for cell in _of_length(row, shape[1])]
         read = numbers(objects(cells), texts=False)
     return np.where(np.isnan(read), np.nan, read).reshape(shape)  # a signalling NaN would raise in a comparison
-
-
-def _each(shape: tuple[int, ...]) -> str:
-    """Say what is wanted of each row; not how many there are, which among persons' rows is private."""
-    return "one number for each row" if len(shape) == 1 else f"a row of {shape[1]} numbers for each row"
 
 
 def _of_length(row: object, length: int) -> list[Any]:
@@ -186,18 +154,18 @@ def _of_length(row: object, length: int) -> list[Any]:
     return cells if cells is not None and len(cells) == length else [None] * length
 
 
-def scores_of(model: Any, X: Any, count: int) -> tuple[Floats, bool]:
+def scores_of(model: Any, held: HeldOut) -> tuple[Floats, bool]:
     """Return a score for each row, or one for each class if there are several, and whether they are log-odds."""
-    size = len(model.classes_)
+    count, size = len(held.targets), len(model.classes_)
     if hasattr(model, "predict_proba"):
-        likely = said("probabilities", asked(model.predict_proba, X), (count, size))
+        likely = chances_of(model, held)
         chances = likely[:, 1:] if size == 2 else likely
         with np.errstate(all="ignore"):
             odds = np.log(chances) - np.log1p(-chances)
         return np.where(chances > 0, np.clip(np.nan_to_num(odds, nan=SURE), -SURE, SURE), -SURE), True
     if hasattr(model, "decision_function"):
-        answer = asked(model.decision_function, X)
-        scores = said("scores", answer, (count, size) if size > 2 else (count,)).reshape(count, -1)
+        width = (size,) if size > 2 else ()
+        scores = said(asked(model.decision_function, held, "scores", *width), (count, *width)).reshape(count, -1)
         return np.clip(np.nan_to_num(scores, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST), False
     raise InvalidParameter(
         f"{type(model).__name__} has no scores: wanted predict_proba or decision_function. evaluation.accuracy and "
@@ -205,10 +173,16 @@ def scores_of(model: Any, X: Any, count: int) -> tuple[Floats, bool]:
     )
 
 
+def chances_of(model: Any, held: HeldOut) -> Floats:
+    """Return the probability of each class for each row."""
+    size = len(model.classes_)
+    return said(asked(model.predict_proba, held, "probabilities", size), (len(held.targets), size))
+
+
 def numbers_of(values: Any, count: int, low: float, high: float) -> Floats:
     """Return numbers within the range, in units of half of it around its middle; 0 for what is none."""
     middle, half = low + (high - low) / 2, (high - low) / 2
-    read = said("numbers", values, (count,))
+    read = said(values, (count,))
     with np.errstate(all="ignore"):
         return np.clip(np.nan_to_num((read - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
 

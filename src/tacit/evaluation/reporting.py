@@ -74,7 +74,7 @@ def report(
     Guarantee: everything in the report together is (epsilon, delta)-private with respect to the evaluated rows, pure
     when delta is 0; for `Records` with a unit, with respect to persons.
     Assumes: replace-one neighbours; the number of evaluated rows (or persons) is public; the model is already private
-    or public, answers for every row, and for each row by itself.
+    or public, and answers for each row by itself.
     Reference: tacit/evaluation/sketch.md.
 
     Parameters
@@ -119,10 +119,10 @@ def report(
         pure=budget.is_pure,
     )
     sketch = Sketch(budget, layout, held.count)
-    values, _ = scores_of(model, held.rows, len(held.targets))
+    values, _ = scores_of(model, held)
     right = None
     if size > 2:
-        guess = predictions(model, held.rows, len(held.targets))
+        guess = predictions(model, held)
         right = (groups_of(model, guess) == groups_of(model, held.targets)) & (groups_of(model, held.targets) >= 0)
     marks = RowMarks(values, groups_of(model, held.targets), right, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)
@@ -174,7 +174,7 @@ def _of_numbers(
     )
     sketch = Sketch(budget, layout, held.count)
     targets = numbers_of(held.targets, len(held.targets), low, high)
-    said = numbers_of(asked(model.predict, held.rows), len(held.targets), low, high)
+    said = numbers_of(asked(model.predict, held, "predictions"), len(held.targets), low, high)
     values: Floats = np.column_stack([targets - said, targets])
     marks = RowMarks(values, np.zeros(len(values), dtype=np.intp), None, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)

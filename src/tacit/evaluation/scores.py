@@ -18,13 +18,12 @@ from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.evaluation.reading import (
     HeldOut,
-    asked,
+    chances_of,
     check_labels,
     held_out,
     predictions,
     refuse_predictor,
     refuse_regression,
-    said,
 )
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
@@ -90,11 +89,11 @@ def accuracy(
 
     Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
     Assumes: replace-one neighbours; the number of evaluated rows is public; the model is already private or public,
-    answers for every row (see above), and for each row by itself.
+    and answers for each row by itself.
     Reference: a mean of numbers in {0, 1}.
     """
     held = _held(model, X, y, ledger, random_state)
-    right = _equal(predictions(model, held.rows, len(held.targets)), held.targets)
+    right = _equal(predictions(model, held), held.targets)
     return _mean(right.astype(np.float64), 1.0, Budget(epsilon, delta), confidence, held, label)
 
 
@@ -122,8 +121,7 @@ def log_loss(
     if not hasattr(model, "predict_proba"):
         raise InvalidParameter(f"a log-loss needs probabilities, and {type(model).__name__} has no predict_proba.")
     found = places(held.targets, model.classes_)
-    answer = asked(model.predict_proba, held.rows)
-    chances = said("probabilities", answer, (len(found), len(model.classes_)))
+    chances = chances_of(model, held)
     own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
     losses = _losses(own, top)
     return _mean(losses, top, Budget(epsilon, delta), confidence, held, label)
@@ -151,7 +149,7 @@ def confusion_matrix(
     held = _held(model, X, y, ledger, random_state)
     size = len(model.classes_)
     row = places(held.targets, model.classes_)
-    guess = places(predictions(model, held.rows, len(row)), model.classes_)
+    guess = places(predictions(model, held), model.classes_)
     known = (row >= 0) & (guess >= 0)
     cells = np.where(known, row * size + guess, 0)
     counts = np.bincount(cells, np.where(known, held.held_weights, 0.0), size**2)

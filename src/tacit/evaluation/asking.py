@@ -1,0 +1,113 @@
+"""What a model says about rows: about all at once, or, where it fails, about fewer, so that a row fails for itself.
+
+A model may be of any make. Whether it answers for a record is that record's secret, so a row that it fails on says
+nothing, and the others say what they say without that row. What it makes of made-up rows is public: one that fails on
+all of these is refused, before any charge.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from tacit.data.bounded import BoundedRows
+from tacit.data.labels import column
+from tacit.data.records import Records
+from tacit.data.twins import made_up
+from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import unmasked
+
+_TRIED = (0, 1)
+"""What made-up rows of numbers are filled with."""
+
+
+def refuse_failing(method: Callable[[Any], Any], X: Any, what: str, width: tuple[int, ...]) -> None:
+    """Refuse a model that fails on made-up rows of the form of X, or says something of another shape about them."""
+    rows = _made_up(X)
+    said = [_said(method, each) for each in rows]
+    if rows and all(answer is None or not _fits(answer, width) for answer in said):
+        raise InvalidParameter(
+            f"the model's {what} must be an array or nested lists with {_each(width)}, and on made-up rows of the form "
+            "of these it failed or gave another shape. Is it fitted, and on such rows? Nothing was charged."
+        )
+
+
+def answers(method: Callable[[Any], Any], X: Any, count: int) -> Any:
+    """Return what a model says about each of `count` rows, None for a row that it fails on.
+
+    Guarantee: nothing is raised, warned of or refused because of a row; what is said of one does not follow from
+    whether the model fails on another.
+    Assumes: the model answers for each row by itself.
+    Reference: none is needed; nothing is released.
+    """
+    whole = _said(method, X)
+    if whole is not None and len(whole) == count:
+        return whole
+    found: list[Any] = [None] * count
+    parts = [(0, count // 2), (count // 2, count)] if count > 1 else []
+    while parts:
+        start, stop = parts.pop()
+        said = _said(method, X, start, stop)
+        if said is not None and len(said) == stop - start:
+            found[start:stop] = said
+        elif stop - start > 1:
+            middle = (start + stop) // 2
+            parts += [(start, middle), (middle, stop)]
+    return found
+
+
+def _said(method: Callable[[Any], Any], X: Any, start: int = 0, stop: int | None = None) -> Sequence[Any] | None:
+    """Return what a model says about rows, None if it fails; what it warns of or fails with is not passed on."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            said: Sequence[Any] = _cells(unmasked(method(X if stop is None else _part(X, start, stop)), None))
+            len(said)  # there is none of a single number
+            return said
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the panic of a compiled library is no Exception, and quotes values none the less
+            return None
+
+
+def _cells(answer: Any) -> Any:
+    """Return an answer of another make as cells, none of which was read in the light of another: a column, or rows."""
+    if isinstance(answer, np.ndarray | list | tuple):
+        return answer
+    is_column = hasattr(answer, "__len__") and len(getattr(answer, "shape", (0,))) == 1
+    return column(answer) if is_column else np.asarray(answer)
+
+
+def _part(X: Any, start: int, stop: int) -> Any:
+    """Return some rows of a table of any make."""
+    if isinstance(X, Records):
+        return X.chosen(np.arange(start, stop))
+    if hasattr(X, "iloc"):
+        return X.iloc[start:stop]
+    return (X.tocsr() if issparse(X) else X)[start:stop]
+
+
+def _made_up(X: Any) -> list[Any]:
+    """Return made-up rows of the same public form, none where the form does not say what a row could be."""
+    if isinstance(X, Records):
+        return [made_up(X.schema, 1, seed, key=X.key, unit=X.unit) for seed in _TRIED]
+    if isinstance(X, BoundedRows) and X.data_norm is not None:
+        empty = np.zeros((1, X.shape[1]))
+        return [BoundedRows(empty, data_norm=X.data_norm, has_constant=X.has_constant, filled=X.filled)]
+    if hasattr(X, "iloc"):
+        kinds = {getattr(each, "kind", "O") for each in X.dtypes} if X.ndim == 2 else {"O"}
+        return [X.iloc[:0].reindex(range(1), fill_value=each) for each in _TRIED] if kinds <= set("biuf") else []
+    if len(getattr(X, "shape", ())) != 2 or getattr(getattr(X, "dtype", None), "kind", "O") not in "biuf":
+        return []
+    tables = [np.full((1, X.shape[1]), each, dtype=X.dtype) for each in _TRIED]
+    return [csr_matrix(each) for each in tables] if issparse(X) else tables
+
+
+def _fits(answer: Any, width: tuple[int, ...]) -> bool:
+    return not isinstance(answer, np.ndarray) or answer.shape[1:] == width
+
+
+def _each(width: tuple[int, ...]) -> str:
+    return f"a row of {width[0]} numbers for each row" if width else "one number for each row"
