@@ -7,6 +7,7 @@ a database stay where they are, behind the cleaning step.
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, final
@@ -29,6 +30,7 @@ from tacit.service.blocks import TimeBlock
 from tacit.service.clock import now
 from tacit.service.datasets import NAME
 from tacit.service.fingerprints import known, marks_of
+from tacit.service.forgotten import head_of
 from tacit.service.opening import PARTS, opened, split
 from tacit.service.secrets import kept_secret
 from tacit.service.settings import Settings
@@ -37,6 +39,8 @@ from tacit.service.state import DATASET, State
 from tacit.service.tokens import OWNER, OWNER_WORDS
 
 Accountant = Literal["basic", "renyi", "gaussian"]
+Others = Mapping[str, tuple[dict[str, Any], dict[str, Any]]]
+"""What is declared of each data set there is, and the marks of its table."""
 _COLUMNS = "the names of the columns and all that is declared about them"
 
 
@@ -97,14 +101,17 @@ def register(
     if declared.block is not None:
         declared.block.check_records(found)
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
-    file = place.file if place is not None and place.file and place.file.is_file() else None
-    marks = marks_of(records, file, kept_secret(private_folder(settings.folder) / "marks.secret"))
+    outright = [] if place is None else place.outright
+    marks = marks_of(records, outright, kept_secret(private_folder(settings.folder) / "marks.secret"))
     account = _account(declared, others, marks, sees)
+    witness = witness_at(settings.witness)
+    head = head_of(account, {str(document["account"]) for document, _ in others.values()}, witness, settings, sees)
     document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
     kept = _kept(declared, records, place, settings)
     try:
         again = opened(where(kept, settings), document, declared.schema, settings.tables)
-        ledger = _open_account(declared, document, again, settings)
+        ledger = _open_account(declared, document, again, settings, head).acting(witness=witness)
+        _declare_parts(document, again, ledger)
         ledger.note(f"data set {declared.name!r} registered by {by!r}, signed by {declared.signed_by!r}"[:1000])
         row = {"document": document, "kept": kept, "marks": marks}
         values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
@@ -123,12 +130,12 @@ def register(
         place.take_away()
 
 
-def _others(connection: sa.Connection) -> dict[str, tuple[dict[str, Any], list[str]]]:
+def _others(connection: sa.Connection) -> Others:
     rows = connection.execute(sa.select(DATASET.c.name, DATASET.c.document, DATASET.c.marks)).all()
     return {row.name: (json.loads(row.document), json.loads(row.marks)) for row in rows}
 
 
-def _check_free(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]]) -> None:
+def _check_free(declared: Declared, others: Others) -> None:
     """Refuse a name, or a block of a series, that there is already."""
     if declared.name in others:
         raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
@@ -138,8 +145,8 @@ def _check_free(declared: Declared, others: Mapping[str, tuple[dict[str, Any], l
 
 def _account(
     declared: Declared,
-    others: Mapping[str, tuple[dict[str, Any], list[str]]],
-    marks: list[str],
+    others: Others,
+    marks: Mapping[str, Any],
     sees: Callable[[str], bool],
 ) -> str:
     """Return the name of the account that pays; the same records have one account, whatever they are called."""
@@ -147,7 +154,7 @@ def _account(
     if wanted is not None and wanted not in others:
         raise InvalidParameter("shares_ledger_with must name a data set that is registered.")
     account = declared.name if wanted is None else str(others[wanted][0]["account"])
-    same = known(marks, {name: theirs for name, (_, theirs) in others.items()})
+    same = known(marks, {name: _compared(declared, document, theirs) for name, (document, theirs) in others.items()})
     apart = [name for name in same if others[name][0]["account"] != account]
     if apart:
         known_as = next(filter(sees, apart), None)
@@ -158,6 +165,13 @@ def _account(
             f"the promise of the first. {way_out}".strip()
         )
     return account
+
+
+def _compared(declared: Declared, document: Mapping[str, Any], marks: dict[str, Any]) -> Mapping[str, Any]:
+    """Return what to compare of another table: blocks of one series have no record in common, and may be alike."""
+    block, other = declared.block, document["block_of"]
+    apart = block is not None and other is not None and other["series"] == block.series
+    return {**marks, "sets": []} if apart else marks
 
 
 def _kept(declared: Declared, records: Records, place: Place | None, settings: Settings) -> dict[str, str]:
@@ -187,25 +201,31 @@ def _document(declared: Declared, records: Records) -> dict[str, Any]:
     }
 
 
-def _open_account(declared: Declared, document: Mapping[str, Any], records: Records, settings: Settings) -> Ledger:
-    """Open the account, and declare its parts before anybody asks about one."""
+def _open_account(
+    declared: Declared, document: Mapping[str, Any], records: Records, settings: Settings, head: str | None
+) -> Ledger:
+    """Open the account of these terms; one that has a head already is not made anew."""
     if "://" not in settings.ledgers:
         private_folder(settings.ledgers)
     name = document["account"]
     ids = () if declared.unit is None else (declared.unit,)
     whose = {"unit": records.whom.kind, "ids": ids}
     terms: Any = {"budget": declared.budget, "accountant": declared.accountant, **whose}
-    try:
-        opened_now = Ledger.create(settings.account(name), name=name, **terms)
-    except LedgerExists:
-        opened_now = Ledger.open_or_create(settings.account(name), name=name, **terms)
-    ledger = opened_now.acting(witness=witness_at(settings.witness))
+    if head is None:
+        with suppress(LedgerExists):
+            return Ledger.create(settings.account(name), name=name, **terms)
+    else:
+        Ledger.open(settings.account(name), name=name, head=head)
+    return Ledger.open_or_create(settings.account(name), name=name, **terms)
+
+
+def _declare_parts(document: Mapping[str, Any], records: Records, ledger: Ledger) -> None:
+    """Declare an account's parts before anybody asks about one."""
     if len(document["parts"]) > 1:
         split(records)[0].account(ledger)
-    return ledger
 
 
-def _shares(declared: Declared, others: Mapping[str, tuple[dict[str, Any], list[str]]], account: str) -> dict[str, str]:
+def _shares(declared: Declared, others: Others, account: str) -> dict[str, str]:
     """Return the shares of those who have one: another name for the records loosens none that the account has."""
     found = {name: _share(name, share) for name, share in declared.shares.items()}
     for document, _ in others.values():

@@ -15,6 +15,7 @@ from tacit.service.requests import asked_before
 from tacit.service.sessions.sessions import Sessions
 from tacit.service.sessions.table import SessionTable
 from tacit.service.settings import Settings
+from tacit.service.sources import remove_old
 from tacit.service.state import REQUEST, State
 from tacit.service.tokens import Caller, Tokens
 
@@ -25,15 +26,17 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         private_folder(settings.folder)
+        remove_old(settings)
         self.settings = settings
         self.state = State(settings.state, settings.limits.seconds, settings.threads)
-        self.tokens = Tokens(self.state)
         self.datasets = Datasets(self.state, settings)
+        self.tokens = Tokens(self.state, self.datasets.note)
         self.datasets.check()
         self.jobs = Jobs(self.state, settings.limits)
         self.session_table = SessionTable(self.state)
         self.sessions = Sessions(settings.sessions, self.datasets.witness)
-        self.runner = Runner(self.jobs, Doing(self), settings.job_threads, settings.lease)
+        limit = settings.limits.job_seconds
+        self.runner = Runner(self.jobs, Doing(self), settings.job_threads, settings.lease, limit)
         self.meter = Meter(settings.limits)
         self.metrics = Metrics()
 

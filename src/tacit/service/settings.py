@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, final
@@ -27,6 +27,10 @@ class Limits:
     """How many unfinished jobs there may be."""
     kept: int = 10_000
     """How many jobs one person may have had: what they made is kept for good."""
+    job_seconds: float = 3600.0
+    """How long a job may be at work before it fails: what it was charged stays charged."""
+    work: int = 10**12
+    """How long the questions of one request may be, in letters, times the number of records that they are about."""
     seconds: float = 30.0
     """How long a body may take to arrive, and the state or an account to answer."""
 
@@ -39,6 +43,7 @@ class Settings:
     `state` and `ledgers` are addresses: a path or sqlite:/// file for the one and a folder for the other, or
     postgresql://... for several workers on several machines. `witness` is a second place that remembers how far each
     account went: a path, an address or a URL. `inbox` is the folder whose files a custodian may register by name.
+    `given_up` names accounts that the witness knows and whose ledgers are lost for good.
     """
 
     folder: Path
@@ -47,6 +52,7 @@ class Settings:
     witness: str = ""
     inbox: Path | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    given_up: Sequence[str] = ()
     host: str = "127.0.0.1"
     port: int = 8765
     workers: int = 1
@@ -89,6 +95,8 @@ class Settings:
         for name in ("folder", "inbox"):
             if given.get(name) is not None:
                 given[name] = beside / str(given[name])
+        if not isinstance(given.get("given_up", []), list):
+            raise InvalidParameter("given_up must be a list of the names of accounts.")
         for name in ("port", "workers", "threads", "job_threads"):
             if name in given:
                 given[name] = whole_number(name, given[name])
@@ -137,4 +145,4 @@ def _refuse_unknown(what: str, given: Mapping[str, Any], known: set[str]) -> Non
 
 
 def _limit(name: str, value: Any) -> Any:
-    return finite_number(name, value) if name == "seconds" else whole_number(name, value)
+    return finite_number(name, value) if name in ("seconds", "job_seconds") else whole_number(name, value)

@@ -1,8 +1,14 @@
-"""Where a table to be registered is: a file that was sent, a file in the inbox, or a table of a database."""
+"""Where a table to be registered is: a file that was sent, a file in the inbox, or a table of a database.
+
+A file that was sent holds records as they are. It is removed when they are registered, and else when it has waited for
+some hours: when the service starts, and when the next file is sent.
+"""
 
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -14,10 +20,15 @@ from sqlalchemy.exc import ArgumentError
 from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
+from tacit.service.fingerprints import outright_of
 from tacit.service.refusals import Refusal, missing, unavailable
 from tacit.service.settings import Settings
 
 FORMATS = ("csv", "parquet")
+HOURS = 6
+"""How long a file that was sent may wait to be registered."""
+MOST_WAITING = 20
+"""How many such files there may be."""
 _UPLOAD = re.compile(r"[0-9a-f]{32}\.(csv|parquet)")
 
 
@@ -62,6 +73,16 @@ class Place:
         """Where the records are, as `Records` are told: a file, or an address and a table."""
         return (self.address, self.table) if self.file is None else self.file
 
+    @property
+    def outright(self) -> list[str]:
+        """What no other table has: the content of a file, or the place of a table."""
+        if self.file is not None:
+            return [outright_of(self.file)] if self.file.is_file() else []
+        url = sa.make_url(self.address)
+        host, port = (given or url.query.get(name) for name, given in (("host", url.host), ("port", url.port)))
+        table = self.table.removeprefix("public.")
+        return [f"table {table!r} of {url.database or url.username!r} at {host!r} {port or 5432}"]
+
     def take_away(self) -> None:
         """Remove a file that was sent, once it was read."""
         if self.ours and self.file is not None:
@@ -86,6 +107,14 @@ def _has_password(address: str) -> bool:
 
 async def take_in(pieces: AsyncIterator[bytes], form: str, settings: Settings) -> str:
     """Write a file that is sent; return the name it goes by from then on."""
+    remove_old(settings)
+    if len(os.listdir(private_folder(settings.uploads))) >= MOST_WAITING:
+        raise Refusal(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "TooMany",
+            f"{MOST_WAITING} files wait to be registered: register them, or come again after {HOURS} hours.",
+            wait=3600,
+        )
     name = f"{unique_name()}.{form}"
     path = private_folder(settings.uploads) / name
     size = 0
@@ -102,6 +131,14 @@ async def take_in(pieces: AsyncIterator[bytes], form: str, settings: Settings) -
         path.unlink(missing_ok=True)
         raise
     return name
+
+
+def remove_old(settings: Settings) -> None:
+    """Remove the files that were sent and have waited too long; those from a time to come, too."""
+    for path in settings.uploads.glob("*"):
+        with suppress(FileNotFoundError):
+            if abs(time.time() - path.stat().st_mtime) > 3600 * HOURS:
+                path.unlink()
 
 
 def _sent(name: str, settings: Settings) -> Path:

@@ -1,0 +1,168 @@
+"""Fingerprints know the records of a table in every ordinary new view of it, and take no other records for them."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import Records, Schema
+from tacit.data import Flag, Key, Moment, Number
+from tacit.data.bundled import adult_schema, load_adult
+from tacit.data.columns import Column
+from tacit.data.levels import Category, Ordinal
+from tacit.service.fingerprints import known, marks_of
+
+Plain = dict[str, Any]
+ROWS = 4000
+WARDS = list("abcdefgh")
+SECRET = b"of the service"
+
+
+def _visits(seed: int = 0, rows: int = ROWS) -> Plain:
+    """Return visits whose columns all have few values but one."""
+    draw = np.random.default_rng(seed)
+    wards = {f"ward{place}": draw.choice(WARDS, rows) for place in range(4)}
+    age = draw.integers(0, 101, rows)
+    return {**wards, "age": age, "smoker": draw.random(rows) < 0.3, "cost": np.exp(draw.normal(8, 1, rows)).round()}
+
+
+def _schema(table: Plain, levels: list[str] = WARDS) -> Schema:
+    known_columns: dict[str, Column] = {"age": Number(0, 120), "smoker": Flag(), "cost": Number(0, 1e6)}
+    return Schema({name: known_columns.get(name, Category(levels)) for name in table})
+
+
+def _marks(table: Plain, schema: Schema | None = None, secret: bytes = SECRET) -> Plain:
+    found = marks_of(Records(table, _schema(table) if schema is None else schema), [], secret)
+    return json.loads(json.dumps(found))
+
+
+def _without(table: Plain, *names: str) -> Plain:
+    return {name: column for name, column in table.items() if name not in names}
+
+
+def _rows(table: Plain, rows: Any) -> Plain:
+    return {name: column[rows] for name, column in table.items()}
+
+
+def _more(table: Plain, rows: int) -> Plain:
+    return {name: np.concatenate([column, _visits(99, rows)[name]]) for name, column in table.items()}
+
+
+VIEWS: dict[str, Callable[[Plain], Plain]] = {
+    "a column fewer": lambda t: _without(t, "age"),
+    "the rare column fewer": lambda t: _without(t, "cost"),
+    "three columns": lambda t: _without(t, "cost", "age", "ward0", "ward1"),
+    "one column": lambda t: {"age": t["age"]},
+    "one rare column": lambda t: {"cost": t["cost"]},
+    "a row more and a column fewer": lambda t: _without(_more(t, 1), "ward2"),
+    "a row fewer and a column more": lambda t: {**_rows(t, slice(1, None)), "new": np.arange(ROWS - 1) % 5 > 0},
+    "half as many more": lambda t: _more(t, ROWS // 2),
+    "where a level is, without that column": lambda t: _without(_rows(t, t["ward0"] < "d"), "ward0"),
+    "where a level is, of few values": lambda t: _without(_rows(t, t["ward0"] < "d"), "cost"),
+    "a tenth, shuffled": lambda t: _rows(t, np.random.default_rng(1).permutation(ROWS)[: ROWS // 10]),
+    "the young": lambda t: _rows(t, t["age"] < 20),
+    "renamed": lambda t: {f"my {name}": column for name, column in _without(t, "age", "smoker", "cost").items()},
+}
+
+
+@pytest.mark.parametrize("levels", [WARDS, WARDS[::-1]], ids=["levels as before", "levels in another order"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_of_a_table_is_known_and_a_table_by_its_view(view: str, levels: list[str]) -> None:
+    """Rows, columns and levels change together; whichever is registered first, the other is known."""
+    table = _visits()
+    seen = VIEWS[view](table)
+    if "new" in seen:
+        schema = Schema({**_schema(_without(seen, "new"), levels).columns, "new": Flag()})
+    else:
+        schema = _schema(seen, levels)
+    one, other = _marks(table), _marks(seen, schema)
+    assert known(other, {"first": one}) == ["first"]
+    assert known(one, {"first": other}) == ["first"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_same_view_of_another_table_is_not_known(view: str) -> None:
+    """The twin: other records of the same kind, looked at in the same way."""
+    seen = VIEWS[view](_visits(7))
+    schema = _schema(seen) if "new" not in seen else Schema({**_schema(_without(seen, "new")).columns, "new": Flag()})
+    assert known(_marks(seen, schema), {"first": _marks(_visits())}) == []
+
+
+def test_a_value_is_the_same_however_it_was_declared() -> None:
+    """As a number, an ordinal, a category or a flag; with bounds that cut off some."""
+    draw = np.random.default_rng(3)
+    table = {"grade": draw.integers(1, 6, ROWS), "age": draw.integers(0, 101, ROWS), "sick": draw.integers(0, 2, ROWS)}
+    grades = ["1", "2", "3", "4", "5"]
+    ways: list[dict[str, Column]] = [
+        {"grade": Number(0, 10), "age": Number(0, 120), "sick": Flag()},
+        {"grade": Ordinal(grades), "age": Number(18, 90), "sick": Number(0, 1)},
+        {"grade": Category(grades[::-1]), "age": Number(0, 100, log=True), "sick": Category(["1", "0"])},
+    ]
+    for one, other in pairwise([_marks(table, Schema(way)) for way in ways]):
+        assert known(one, {"first": other}) == ["first"]
+
+
+@pytest.mark.parametrize("rows", [30, 300, 3000])
+def test_two_samples_of_one_population_are_two_tables(rows: int) -> None:
+    """Disjoint halves of Adult, whose columns are few-valued, skewed and of each other, are not taken for another."""
+    table, schema = load_adult("all", missing="keep"), adult_schema()
+    draw = np.random.default_rng(rows)
+    for _ in range(5):
+        order = draw.permutation(len(table["age"]))
+        one, other = (_marks(_rows(table, order[start : start + rows]), schema) for start in (0, rows))
+        assert known(one, {"first": other}) == []
+
+
+def test_a_view_of_adult_is_known() -> None:
+    """The twin of the one before: a tenth of a sample of Adult."""
+    table, schema = load_adult("all", missing="keep"), adult_schema()
+    rows = np.random.default_rng(0).permutation(len(table["age"]))[:3000]
+    one, other = (_marks(_rows(table, some), schema) for some in (rows, rows[:300]))
+    assert known(one, {"first": other}) == ["first"]
+
+
+DAYS = np.arange("2015-01-01", "2020-01-01", dtype="datetime64[D]")
+COUNTED: dict[str, tuple[Any, Column]] = {
+    "ids that count the rows": (np.arange(1, 501), Key()),
+    "numbers of rows": (np.arange(1, 501), Number(0, 1e6)),
+    "days": (DAYS, Moment("2010-01-01", "2030-01-01")),
+    "working days": (DAYS[np.is_busday(DAYS)], Moment("2010-01-01", "2030-01-01")),
+    "months": (np.unique(DAYS.astype("datetime64[M]")).astype("datetime64[D]"), Moment("2010-01-01", "2030-01-01")),
+    "hours": (np.arange("2019-01", "2019-04", dtype="datetime64[h]"), Moment("2010-01-01", "2030-01-01")),
+}
+
+
+@pytest.mark.parametrize("counted", COUNTED)
+def test_what_counts_in_many_tables_makes_none_of_them_the_same(counted: str) -> None:
+    """Two tables with a row for each day, or with ids from 1 on, have that column in common and no record."""
+    cells, column = COUNTED[counted]
+
+    def table(seed: int) -> Plain:
+        draw = np.random.default_rng(seed)
+        return {"count": cells, "flag": draw.random(len(cells)) < 0.5, "size": draw.normal(0, 1, len(cells))}
+
+    schema = Schema({"count": column, "flag": Flag(), "size": Number(-9, 9)})
+    one, other = _marks(table(1), schema), _marks(table(2), schema)
+    assert known(one, {"first": other}) == []
+    # The twin: that column beside one of the first table's own.
+    fewer = Schema(_without(dict(schema.columns), "flag"))
+    assert known(_marks(_without(table(1), "flag"), fewer), {"first": one}) == ["first"]
+
+
+def test_marks_tell_nothing_to_who_has_not_the_secret() -> None:
+    """Under another secret a table has no mark in common with itself: none can be made from values that are guessed."""
+    one, other = _marks(_visits()), _marks(_visits(), secret=b"another")
+    assert not set(one["outright"]) & set(other["outright"])
+    assert known(one, {"first": other}) == []
+
+
+def test_large_tables_are_marked_a_block_at_a_time() -> None:
+    """Counts are exact over blocks: the same records in another order have the same marks."""
+    table = _visits(rows=150_000)
+    order = np.random.default_rng(2).permutation(150_000)
+    one, other = (_marks(each) for each in (table, _rows(table, order)))
+    assert one["outright"] == other["outright"]
+    assert [each[2] for each in one["sets"]] == [each[2] for each in other["sets"]]
