@@ -18,6 +18,8 @@ from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.coding import default_curves
 from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import InvalidParameter
+from tacit.estimators.effects import Effect
+from tacit.reports.drawing import effect_picture
 
 COLUMNS = {
     "age": Number(0, 100),
@@ -89,10 +91,47 @@ def test_every_effect_can_be_drawn() -> None:
     """Numbers, levels and pairs are drawn on one figure; a column that is not there is named."""
     model = PrivateLogisticRegression(8, random_state=0, curves=5, interactions=[("age", "gain")])
     effects = model.fit(Records(TABLE, CLASSES)).curves_
-    assert len(effects.plot().axes) == 5
+    drawn = [axes for axes in effects.plot().axes if axes.get_title()]
+    assert [axes.get_title() for axes in drawn] == ["age", "gain", "grade", "home", "age * gain"]
     assert [axes.get_title() for axes in effects.plot("home").axes] == ["home"]
     with pytest.raises(InvalidParameter, match="size"):
         effects.plot("size")
+
+
+def test_a_pair_is_drawn_for_every_score_with_its_scale_and_its_noise() -> None:
+    """Each score has a table of its own, colours have a scale about 0, and dots are on what noise may be."""
+    tables = np.arange(-12.0, 12.0).reshape(2, 3, 4)
+    noise = np.where(np.arange(24).reshape(2, 3, 4) % 2, 100.0, 1e-9)
+    effect = Effect("age * home", (np.array([0.0, 5.0, 9.0]), np.array(list("abcd"))), tables, noise)
+    axes = effect.plot()
+    (image,) = axes.get_images()
+    drawn = np.asarray(image.get_array())
+    assert drawn.shape == (3, 9)
+    np.testing.assert_array_equal(drawn[:, :4], tables[0])
+    np.testing.assert_array_equal(drawn[:, 5:], tables[1])
+    assert image.get_clim() == (-12.0, 12.0)
+    assert image.colorbar is not None
+    dots = {(int(x), int(y)) for x, y in axes.collections[0].get_offsets()}
+    hidden = {(5 * score + second, first) for score, first, second in np.argwhere(effect.unclear)}
+    assert len(dots) == 13
+    assert dots == hidden
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "9"]
+    alone = Effect("age * home", effect.values, tables[0], None).plot()
+    assert np.asarray(alone.get_images()[0].get_array()).shape == (3, 4)
+    assert len(alone.collections[0].get_offsets()) == 0
+
+
+def test_the_report_draws_a_pair_for_every_score_with_its_noise() -> None:
+    """A square for each pair of values and score, and a speck on each that noise may be."""
+    tables = np.arange(-12.0, 12.0).reshape(2, 3, 4)
+    effect = Effect("age * home", (np.arange(3.0), np.array(list("abcd"))), tables, np.full(tables.shape, 1.0))
+    picture = str(effect_picture(effect, -12.0, 12.0))
+    assert picture.count("<rect") == 24
+    assert picture.count('class="speck"') == np.count_nonzero(np.abs(tables) <= 2) == 5
+    assert "dots: noise" in picture
+    clear = str(effect_picture(Effect("age * home", effect.values, tables, None), -12.0, 12.0))
+    assert "speck" not in clear
+    assert "dots" not in clear
 
 
 def test_more_budget_bends_more_and_little_budget_not_at_all() -> None:

@@ -14,7 +14,7 @@ from tacit.data.bounded import BoundedRows
 from tacit.data.encoder import PublicEncoder
 from tacit.data.twins import made_up_cells
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Truths
 
 _AVERAGED = 100
 """How many made-up records an average effect is taken over."""
@@ -35,11 +35,15 @@ class Effect:
     noise: Floats | None
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the effect with a band of two standard deviations of noise to either side; return the axes."""
+        """Draw the effect with a band of two standard deviations of noise to either side; return the axes.
+
+        A pair is drawn as a table of colours for each score, side by side, with their scale; dots are on what lies
+        within two standard deviations of noise.
+        """
         axes = _axes(1)[0] if axes is None else axes
         axes.set_title(self.column)
         if isinstance(self.values, tuple):
-            axes.imshow(np.atleast_3d(self.effect.T).T[-1], origin="lower", aspect="auto", cmap="RdBu")
+            self._tables(axes)
             return axes
         rows = np.atleast_2d(self.effect)
         bands = np.zeros_like(rows) if self.noise is None else 2 * np.atleast_2d(self.noise)
@@ -52,6 +56,38 @@ class Effect:
                 axes.fill_between(self.values, row - band, row + band, alpha=0.2)
         axes.axhline(0.0, color="grey", linewidth=0.5)
         return axes
+
+    @property
+    def tables(self) -> Floats:
+        """The effect of a pair: a table for each score."""
+        return self.effect.reshape(-1, *self.effect.shape[-2:])
+
+    @property
+    def unclear(self) -> Truths:
+        """Where an effect lies within two standard deviations of its noise; nowhere if no bound on that is known."""
+        if self.noise is None:
+            return np.zeros(self.effect.shape, dtype=bool)
+        return np.asarray(np.abs(self.effect) <= 2 * self.noise)
+
+    def _tables(self, axes: Any) -> None:
+        tables, (firsts, seconds) = self.tables, self.values
+        wide = len(seconds) + 1
+        gap = ((0, 0), (0, 0), (0, 1))
+        together = np.hstack(list(np.pad(tables, gap, constant_values=np.nan)))[:, :-1]
+        hidden = np.hstack(list(np.pad(self.unclear.reshape(tables.shape), gap)))[:, :-1]
+        largest = float(np.abs(tables).max()) or 1.0
+        image = axes.imshow(
+            together, origin="lower", aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest"
+        )
+        axes.scatter(*np.nonzero(hidden)[::-1], s=4, color="black", linewidths=0)
+        across = [number * wide + place for number in range(len(tables)) for place in (0, len(seconds) - 1)]
+        axes.set_xticks(across, [_shown(seconds[place % wide]) for place in across], rotation=90)
+        axes.set_yticks([0, len(firsts) - 1], [_shown(firsts[0]), _shown(firsts[-1])])
+        axes.figure.colorbar(image, ax=axes)
+
+
+def _shown(value: Any) -> str:
+    return str(value)[:10] if isinstance(value, str | np.datetime64) else f"{float(value):g}"
 
 
 @final
