@@ -279,3 +279,25 @@ def test_parallel_costs_the_largest() -> None:
     assert parallel([Budget(0.5), Budget(0.1, 1e-6), Budget(0.3)]) == Budget(0.5, 1e-6)
     assert parallel(budget for budget in [Budget(0.5), Budget(0.7)]) == Budget(0.7)
     assert parallel([]) == Budget(0)
+
+
+def test_a_handle_that_looks_writes_nothing(tmp_path):
+    """It prices parts that are not named yet, and those that are; charging, noting and naming are refused."""
+    ledger = Ledger.create(tmp_path / "l.db", name="l", budget=Budget(1))
+    looking, head = ledger.looking(), ledger.head
+    part = looking.partition("site", ["north", "south"], fixed_by="key")["north"]
+    event = EpsilonDeltaDpEvent(0.5, 0.0)
+    assert (part.remaining, part.affords(event), part.price(event)) == (Budget(1), True, Budget(0.5))
+    for writing in (
+        lambda: part.spend(event, label="a"),
+        lambda: looking.note("a"),
+        lambda: looking.spend(event, label="a"),
+    ):
+        with pytest.raises(InvalidParameter, match="only looks"):
+            writing()
+    assert ledger.head == head
+    ledger.partition("site", ["north", "south"], fixed_by="key")["north"].spend(event, label="a")
+    parts = looking.partition("site", ["north", "south"], fixed_by="key")
+    assert (parts["north"].remaining, parts["south"].remaining) == (Budget(0.5), Budget(1))
+    with pytest.raises(InvalidParameter, match="exists"):
+        looking.partition("site", ["east", "west"], fixed_by="key")

@@ -101,6 +101,29 @@ def test_a_dry_run_does_nothing(clinic):
     assert clinic.ledger.head == head
 
 
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_a_dry_run_about_a_part_names_no_part_in_the_ledger(trained, part):
+    """Before a part was ever charged, it is priced as the whole is; afterwards, by what its own part has left."""
+    head, before = trained.ledger.head, trained.names()
+    table = ("patients.csv", "--schema", "s.toml", "--epsilon", "0.3", "--part", part, "--ledger", trained.address)
+    commands = (
+        ("train", *table),
+        ("tune", *table, "--try", "alpha=auto,0.1"),
+        ("query", "patients.csv", "smoker", *table[1:]),
+        ("evaluate", "m.tacit", "patients.csv", *table[3:]),
+    )
+    for command in commands:
+        plain = trained.run(*command, "--dry-run", "--json").plain
+        assert (plain["affordable"], plain["left"]["epsilon"]) == (True, "1/2"), command
+    assert (trained.ledger.head, trained.names()) == (head, before)
+    assert trained.run("train", *table[:-4], "--part", "test", *table[-2:], "--output", "n.tacit").code == 0
+    head = trained.ledger.head
+    for command in commands:
+        left = trained.run(*command, "--dry-run", "--json").plain["left"]
+        assert left["epsilon"] == ("1/2" if part == "train" else "1/5"), command
+    assert trained.ledger.head == head
+
+
 def test_a_seed_is_refused_wherever_a_ledger_is_given(clinic):
     """A rehearsal under a ledger would look private; nothing is charged."""
     head = clinic.ledger.head

@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from numbers import Rational
 from typing import Literal, final
@@ -56,6 +56,7 @@ class Ledger:
     _chain: Chain
     standing: Standing = _NOBODY
     """In whose name the handle charges; see `acting`."""
+    _looks: bool = False
 
     @classmethod
     def create(
@@ -239,6 +240,13 @@ class Ledger:
         """
         return replace(self, standing=self.standing.changed(payer, share, ticket, witness))
 
+    def looking(self) -> "Ledger":
+        """Return a handle of the same account through which nothing can be written: to ask what something would cost.
+
+        Parts that are not named in the account yet have spent nothing: each has left what the whole has.
+        """
+        return replace(self, _looks=True)
+
     def close_ticket(self) -> None:
         """Tell the witness that what was drawn under this handle's ticket is kept: nothing is drawn under it again."""
         ticket, witness = self.standing.ticket, self.standing.witness
@@ -326,7 +334,7 @@ class Ledger:
     ) -> Entry:
         """Append a charge, or find the one that was made at a ticket's place before."""
         text = event_to_json(event)
-        with self._chain.writing() as (connection, history):
+        with self._writing() as (connection, history):
             self._chain.remember(history)
             known = None if place is None else history.places.find(place)
             if known is not None:
@@ -345,7 +353,7 @@ class Ledger:
     def note(self, text: str) -> Entry:
         """Write a line that costs nothing into the history: what was done about the account, for whoever reads it."""
         check_text("text", text)
-        with self._chain.writing() as (connection, history):
+        with self._writing() as (connection, history):
             said = self.standing.written(None)
             longer, entry = self._chain.append(connection, history, written(text, self.path, Budget(0), said=said))
         self._chain.remember(longer)
@@ -367,19 +375,27 @@ class Ledger:
         wanted, declared = Partition(tuple(parts), fixed_by), None
         if self._chain.seen.partitions.get((self.path, name)) == wanted:
             return self._parts(name, parts)
-        with self._chain.writing() as (connection, history):
+        if self._looks:
+            known = self._chain.current().partitions.get((self.path, name))
+            return dict.fromkeys(parts, self) if known is None else self._parts(name, _same(name, known, wanted).parts)
+        with self._writing() as (connection, history):
             known = history.partitions.get((self.path, name))
             if known is None:
                 content = written(name, self.path, Budget(0), parts=parts, fixed_by=fixed_by)
                 history, declared = self._chain.append(connection, history, content)
-            elif known != wanted:
-                raise InvalidParameter(
-                    f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
-                )
+            else:
+                _same(name, known, wanted)
         self._chain.remember(history)
         if declared is not None:
             self.standing.tell(self.name, declared)
         return self._parts(name, parts)
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[sa.Connection, History]]:
+        if self._looks:
+            raise InvalidParameter("this handle only looks at the account: nothing can be charged through it.")
+        with self._chain.writing() as found:
+            yield found
 
     def _parts(self, name: str, parts: Sequence[str]) -> "dict[str, Ledger]":
         return {part: replace(self, path=(*self.path, (name, part))) for part in parts}
@@ -435,3 +451,12 @@ class Ledger:
         payer = f", payer={self.standing.payer!r}" if self.standing.payer is not None else ""
         where = f"{self.address!r}, name={self.name!r}{part}"
         return f"Ledger({where}, budget={self.budget!r}, {self.accountant}{whom}{payer})"
+
+
+def _same(name: str, known: Partition, wanted: Partition) -> Partition:
+    """Return the partition that an account has, if it is the one that was asked for."""
+    if known != wanted:
+        raise InvalidParameter(
+            f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
+        )
+    return known

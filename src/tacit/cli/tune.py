@@ -55,7 +55,7 @@ def tune(
         files = Files(report or output.with_suffix(".html"), output, card)
         declared, added = Schema.load(schema), Added.read(about, audit)
         check_declared(declared)
-        paying = sources.account(ledger, account_name, seed, epsilon)
+        paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         search = PrivateSearch(
             model_for(method, records, source=source),

@@ -88,7 +88,8 @@ class Priced(Announced, OwnSeed, Shown, Paid):
         """
         budget = needed_budget(self.epsilon, self.delta)
         event = None if X is None or budget is None else self._event_for(X, groups)
-        ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
+        ledger = None if self.ledger is None else self.ledger.looking()
+        ledger = X.account(ledger) if isinstance(X, Records) and not X.is_twin else ledger
         return price_of(type(self).__name__, budget, event, ledger, unit_of(X, groups))
 
     def __sklearn_tags__(self) -> Any:
