@@ -2,6 +2,8 @@
 
 import csv
 import io
+import os
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,11 @@ from support.service import SCHEMA, Running, made_up_table, running, truth
 from tacit import Records, Schema
 from tacit.budget import Budget
 from tacit.data import Flag, Key, Moment, Number
+from tacit.data.levels import Category
 from tacit.data.sources.kept import Kept, keep
 from tacit.errors import InvalidParameter
+from tacit.service.service import Service
+from tacit.service.sources import HOURS, MOST_WAITING
 
 ROUTE = "/v1/datasets"
 
@@ -149,6 +154,47 @@ def test_blocks_of_time_have_accounts_of_their_own(served: Running) -> None:
         assert served.post(f"{ROUTE}/{name}/queries", question).status_code == 200
 
 
+def test_blocks_may_be_alike_and_a_table_is_no_block_of_two_times(served: Running) -> None:
+    """The same patients come again in the next half year; the same file does not, under another series or none."""
+    table, middle = made_up_table(rows=2000, seed=9), np.datetime64("2020-07-01")
+    first = table["admitted"] < middle
+    table["id"] = table["id"] % 500
+    # What belongs to a patient is the same in all their rows.
+    table["age"], table["smoker"] = table["id"] * 37 % 101, table["id"] % 3 == 0
+    ends = {"h1": ("2020-01-01", "2020-07-01", first), "h2": ("2020-07-01", "2021-01-02", ~first)}
+    schema = {"schema": Schema({**SCHEMA.columns, "admitted": Moment("2020-01-01", "2021-01-02")}).to_toml()}
+    for name, (low, high, rows) in ends.items():
+        made = served.post(ROUTE, _body(name, _sent(served, _csv(table, rows)), **schema, **_block(low, high)), "carol")
+        assert made.status_code == 201, made.text
+    for series in (_block("2020-01-01", "2020-07-01", series="again"), {}):
+        again = served.post(ROUTE, _body("h3", _sent(served, _csv(table, first)), **schema, **series), "carol")
+        assert "are registered as 'h1'" in again.text
+
+
+def test_files_that_were_sent_do_not_stay(served: Running) -> None:
+    """What nobody registered is removed after some hours: when the next file is sent, and when the service starts."""
+    uploads = served.settings.uploads
+    old, new = (uploads / _sent(served, b"age\n1\n")["upload"] for _ in range(2))
+    os.utime(old, (0, time.time() - 3600 * HOURS - 60))
+    last = uploads / _sent(served, b"age\n1\n")["upload"]
+    assert set(uploads.iterdir()) == {new, last}
+    os.utime(new, (0, time.time() + 3600 * HOURS + 60))
+    os.utime(last, (0, time.time() - 3600 * HOURS + 60))
+    Service(served.settings).close()
+    assert list(uploads.iterdir()) == [last]
+
+
+def test_no_more_than_some_files_wait(served: Running) -> None:
+    """One more is refused until one is registered, and nothing of it is kept."""
+    table = _csv(made_up_table(seed=9))
+    sent = [_sent(served, table) for _ in range(MOST_WAITING)]
+    refused = served.client.post("/v1/uploads", content=table, headers=served.headers("carol"))
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (429, "TooMany")
+    assert len(list(served.settings.uploads.iterdir())) == MOST_WAITING
+    assert served.post(ROUTE, _body("ward", sent[0]), "carol").status_code == 201
+    assert "upload" in _sent(served, table)
+
+
 BAD: list[dict[str, Any]] = [
     {"name": "../up"},
     {"name": "A"},
@@ -220,6 +266,38 @@ def test_a_table_of_a_database_stays_where_it_is(served: Running, postgresql: An
     assert told.status_code == 200, told.text
     again = served.post(ROUTE, _body("again", source, schema=schema), "carol")
     assert "shares_ledger_with='visits'" in again.text
+
+
+VISITS = """SELECT chr(65 + mod(h, 3)) AS ward, mod(h / 8, 50) AS age, mod(h / 1024, 7) < 3 AS ill,
+mod(h / 65536, 5) < 2 AS smoker FROM (SELECT abs(hashint4(i)) AS h FROM generate_series({}, {}) AS i) AS drawn"""
+
+
+def test_neither_a_table_of_a_database_nor_a_view_of_it_has_a_second_budget(
+    served: Running, postgresql: Any, database: str
+) -> None:
+    """Another column left out each time, a view of some rows, another way to write the address: refused each time."""
+    postgresql.execute(f"CREATE TABLE visits AS {VISITS.format(1, 2000)}", database)
+    postgresql.execute("CREATE VIEW young AS SELECT * FROM visits WHERE age < 20", database)
+    postgresql.execute(f"CREATE TABLE others AS {VISITS.format(3001, 5000)}", database)
+    columns = {"ward": Category(["A", "B", "C"]), "age": Number(0, 100), "ill": Flag(), "smoker": Flag()}
+    address = postgresql.address(database)
+
+    def register(name: str, table: str, left_out: str = "", where: str = address) -> Any:
+        schema = Schema({each: column for each, column in columns.items() if each != left_out}).to_toml()
+        source = {"address": where, "table": table}
+        return served.post(ROUTE, _body(name, source, schema=schema, key=None), "carol")
+
+    assert register("visits", "visits").status_code == 201
+    for left_out in ("", *columns):
+        refused = register("again", "visits", left_out)
+        assert (refused.status_code, "shares_ledger_with='visits'" in refused.text) == (400, True), left_out
+    for table, where in (("public.visits", address), ("visits", address.replace("postgresql:", "postgresql+psycopg:"))):
+        assert register("again", table, "age", where).status_code == 400
+    assert register("young", "young").status_code == 400
+    # The place alone is enough, whatever records are there now; and others at another place are no copy.
+    postgresql.execute(f"DELETE FROM visits; INSERT INTO visits {VISITS.format(6001, 8000)}", database)
+    assert register("again", "visits", "ward").status_code == 400
+    assert register("others", "others").status_code == 201
 
 
 def test_a_table_of_a_database_is_found_again_and_must_be_the_same(
