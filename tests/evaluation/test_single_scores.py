@@ -99,3 +99,19 @@ def test_bad_input_charges_nothing(problem, ledger, options):
     with pytest.raises(InvalidParameter):
         evaluation.log_loss(model, rows, labels, ledger=ledger, **options)
     assert ledger.spent == Budget(0)
+
+
+def test_scores_are_among_those_there_can_be(problem):
+    """A share lies between 0 and 1, a loss below its largest, a count above 0: nearer to the exact one than before."""
+    rows, labels, model = problem
+    for seed in range(20):
+        named = {"epsilon": 0.02, "random_state": seed}
+        right = evaluation.accuracy(model, rows, labels, **named)
+        loss = evaluation.log_loss(model, rows, labels, largest=2.0, **named)
+        counts = evaluation.confusion_matrix(model, rows, labels, **named)
+        assert 0 <= right.value <= 1
+        assert 0 <= loss.value <= 2
+        assert np.all(counts.value >= 0)
+        assert right.value == min(max(right.release.value, 0), 1)
+        assert np.array_equal(counts.value, np.maximum(counts.release.value, 0))
+    assert np.any(counts.release.value < 0)

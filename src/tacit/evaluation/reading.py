@@ -1,7 +1,6 @@
 """What a model says about held-out rows, read cell by cell: classes, scores, numbers.
 
-Whatever is known in public and cannot match (a task, stored types, a model without scores) is refused before any
-charge. What depends on records is answered: a score that is no number is the lowest there can be, a prediction that is
+What depends on records is answered: a score that is no number is the lowest there can be, a prediction that is
 none the middle of the range, and a label of no class is counted nowhere.
 """
 
@@ -12,11 +11,11 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_regressor
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import RECORD, Unit
 from tacit.data.labels import column, places
+from tacit.data.persons import Persons
 from tacit.data.records import Records, payer
 from tacit.data.values import numbers, objects
 from tacit.errors import InvalidParameter
@@ -61,15 +60,14 @@ class HeldOut:
         return Terms(self.ledger, label, self.random_state, known).release(mechanism, value, unit=self.unit)
 
 
-def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: object, classes: bool) -> HeldOut:
-    """Return rows and targets; `Records` bring theirs, None where a target is of no class."""
+def held_out(
+    X: Any, y: ArrayLike | None, groups: object, ledger: Ledger | None, random_state: object, classes: bool
+) -> HeldOut:
+    """Return rows and targets, and whose they are; `Records` bring theirs, None where a target is of no class."""
     if not isinstance(X, Records):
-        if y is None:
-            raise InvalidParameter("y is missing: give the true targets, or Records, which bring theirs.")
-        cells = column(y)
-        if len(cells) == 0:
-            raise InvalidParameter("there are no rows to judge on, got an empty part.")
-        return HeldOut(X, cells, len(cells), None, RECORD, ledger, random_state, None)
+        return _of_arrays(X, y, groups, ledger, random_state)
+    if groups is not None:
+        raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
     refuse_targets(y)
     target_of(X.schema, "classification" if classes else "regression")
     held = X.held()
@@ -77,45 +75,21 @@ def held_out(X: Any, y: ArrayLike | None, ledger: Ledger | None, random_state: o
     return HeldOut(held, held.labels(), X.n, held.weights(), X.whom, *paid, X.schema.target_range)
 
 
-def tells_classes(model: Any) -> bool:
-    """Whether a model tells classes, which its `classes_` list, and no number."""
-    return getattr(model, "classes_", None) is not None
-
-
-def refuse_regression(model: Any) -> None:
-    """Refuse to ask a regression for classes."""
-    if not tells_classes(model) and hasattr(model, "__sklearn_tags__") and is_regressor(model):
-        raise InvalidParameter(
-            f"this score is one of classes, and {type(model).__name__} predicts a number. Use evaluation.report."
-        )
-
-
-def refuse_predictor(model: Any) -> None:
-    """Refuse a model that keeps what it is asked: how many different rows there were would be seen in it, unpaid.
-
-    So is one with such a model among its parameters, as a pipeline's steps are.
-    """
-    inner = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
-    for kind in map(type, (model, *inner)):
-        if getattr(kind, "keeps_answers", False):
-            raise InvalidParameter(
-                f"{kind.__name__} keeps every row that it is asked about, so that judging it would tell about them. "
-                "Judge a released model, such as PrivateKernelClassifier. Nothing was charged."
-            )
-
-
-def check_labels(model: Any, y: Any) -> None:
-    """Refuse labels whose stored type no class can have: numbers for texts, or texts for numbers."""
-    classes = getattr(model, "classes_", None)
-    if classes is None or y is None:
-        return
-    stored = getattr(y, "dtype", None)
-    texts = all(isinstance(each, str) for each in np.asarray(classes).tolist())
-    if isinstance(stored, np.dtype) and stored.kind in ("biuf" if texts else "U"):
-        raise InvalidParameter(
-            f"the model's classes are {'texts' if texts else 'numbers'}, and the labels are stored as {stored}: none "
-            "can match. Spell labels as they were spelled for the fit. Nothing was charged."
-        )
+def _of_arrays(X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
+    if y is None:
+        raise InvalidParameter("y is missing: give the true targets, or Records, which bring theirs.")
+    cells, persons = column(y), Persons.given(groups)
+    if len(cells) == 0:
+        raise InvalidParameter("there are no rows to judge on, got an empty part.")
+    rows = X.shape[:1] if hasattr(X, "shape") else (len(X),) if isinstance(X, list | tuple) else ()
+    # Not how many: the rows of persons are not counted in public.
+    if rows and rows[0] != len(cells):
+        raise InvalidParameter("X and y must be equally long: one target for each row.")
+    if persons is None:
+        return HeldOut(X, cells, len(cells), None, RECORD, ledger, random_state, None)
+    if len(persons.owners) != len(cells):
+        raise InvalidParameter("groups must have one entry for each row of X.")
+    return HeldOut(X, cells, persons.n, persons.weights, persons.whom, ledger, random_state, None)
 
 
 def asked(method: Callable[[Any], Any], held: HeldOut, what: str, *width: int) -> Any:

@@ -16,18 +16,8 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.parameters import known_range
 from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
 from tacit.evaluation.figure import Report
-from tacit.evaluation.reading import (
-    SURE,
-    asked,
-    check_labels,
-    groups_of,
-    held_out,
-    numbers_of,
-    predictions,
-    refuse_predictor,
-    scores_of,
-    tells_classes,
-)
+from tacit.evaluation.matching import check_labels, refuse_other_tasks, refuse_predictor, refuse_texts, tells_classes
+from tacit.evaluation.reading import SURE, asked, groups_of, held_out, numbers_of, predictions, scores_of
 from tacit.evaluation.regression import RegressionReport
 from tacit.evaluation.several import ClassesReport
 from tacit.evaluation.sketch import RowMarks, Sketch
@@ -61,6 +51,7 @@ def report(
     *,
     epsilon: float,
     delta: float = 0.0,
+    groups: object = None,
     ledger: Ledger | None = None,
     bins: Bins = "auto",
     threshold: float | None = None,
@@ -72,7 +63,7 @@ def report(
     """Return a report on a fitted model: curves, rates at any threshold, calibration, errors, for one charge.
 
     Guarantee: everything in the report together is (epsilon, delta)-private with respect to the evaluated rows, pure
-    when delta is 0; for `Records` with a unit, with respect to persons.
+    when delta is 0; for `Records` with a unit, or with `groups`, with respect to persons.
     Assumes: replace-one neighbours; the number of evaluated rows (or persons) is public; the model is already private
     or public, and answers for each row by itself.
     Reference: tacit/evaluation/sketch.md.
@@ -81,6 +72,7 @@ def report(
     ----------
     model : any fitted scikit-learn classifier with `predict_proba` or `decision_function`, or a regression.
     X, y : held-out `Records`, or rows and their targets.
+    groups : the ids of the persons whose rows X holds, one for each row, for a ledger of persons.
     epsilon, delta, ledger : what it costs and who pays; a part of a split pays from its own account.
     bins : how many, chosen with a small part of the budget where scores are; or public edges (probabilities, or scores
         of a model that has none; for regressions errors), for which all of the budget counts.
@@ -94,15 +86,18 @@ def report(
     if not budget.exact_epsilon:
         raise InvalidParameter(f"epsilon must be above 0 to learn anything, got {budget}.")
     refuse_predictor(model)
+    refuse_other_tasks(model)
     if not tells_classes(model):
-        return _of_numbers(model, X, y, budget, ledger, bins, threshold, target_range, level, label, random_state)
+        return _of_numbers(
+            model, X, y, groups, budget, ledger, bins, threshold, target_range, level, label, random_state
+        )
     if target_range is not None:
         raise InvalidParameter("target_range is for a regression, and this model tells classes. Leave it out.")
     size = len(model.classes_)
     if size < 2:
         raise InvalidParameter("the model knows one class only: there is nothing to score.")
-    check_labels(model, y)
-    held = held_out(X, y, ledger, random_state, classes=True)
+    check_labels(model, X, y)
+    held = held_out(X, y, groups, ledger, random_state, classes=True)
     likely = hasattr(model, "predict_proba")
     cut = _threshold(threshold, likely)
     top = SURE if likely else LARGEST
@@ -136,6 +131,7 @@ def _of_numbers(
     model: Any,
     X: Any,
     y: ArrayLike | None,
+    groups: object,
     budget: Budget,
     ledger: Ledger | None,
     bins: Bins,
@@ -149,10 +145,8 @@ def _of_numbers(
         raise InvalidParameter("threshold is for a classifier, and this model predicts a number. Leave it out.")
     if not hasattr(model, "predict"):
         raise InvalidParameter(f"{type(model).__name__} predicts nothing: wanted a fitted classifier or regression.")
-    kind = getattr(getattr(y, "dtype", None), "kind", "")
-    if kind == "U":
-        raise InvalidParameter("the model predicts a number, and the targets are stored as texts. Nothing was charged.")
-    held = held_out(X, y, ledger, random_state, classes=False)
+    refuse_texts(y)
+    held = held_out(X, y, groups, ledger, random_state, classes=False)
     low, high = known_range(
         target_range if target_range is not None else held.bounds or getattr(model, "target_range", None)
     )

@@ -16,15 +16,8 @@ from tacit.checks import checked_confidence, positive_number
 from tacit.data.labels import label as name
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
-from tacit.evaluation.reading import (
-    HeldOut,
-    chances_of,
-    check_labels,
-    held_out,
-    predictions,
-    refuse_predictor,
-    refuse_regression,
-)
+from tacit.evaluation.matching import check_labels, refuse_predictor, refuse_regression, refuse_unlisted
+from tacit.evaluation.reading import HeldOut, chances_of, held_out, predictions
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
 from tacit.numerics.arrays import Floats, Truths
@@ -36,7 +29,11 @@ _STEPS = 2.0**20
 @final
 @dataclass(frozen=True)
 class Score:
-    """A private mean with its error bars at a confidence level."""
+    """A private mean with its error bars at a confidence level.
+
+    `value` is brought between the least and the largest mean there can be, which moves it no further from the exact
+    one; `release` holds it as it was released.
+    """
 
     value: float
     noise_error: float
@@ -54,7 +51,10 @@ class Score:
 @final
 @dataclass(frozen=True, eq=False)
 class ConfusionMatrix:
-    """Private counts of (true class, predicted class) with what the noise in each stays below."""
+    """Private counts of (true class, predicted class) with what the noise in each stays below.
+
+    None is below 0, so that sums of many small ones come out too large; `release` holds them as they were released.
+    """
 
     value: Floats
     classes: NDArray[Any]
@@ -80,6 +80,7 @@ def accuracy(
     *,
     epsilon: float,
     delta: float = 0.0,
+    groups: object = None,
     confidence: float = 0.95,
     ledger: Ledger | None = None,
     label: str = "accuracy",
@@ -87,12 +88,13 @@ def accuracy(
 ) -> Score:
     """Return the private share of rows that the model classifies right.
 
-    Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
-    Assumes: replace-one neighbours; the number of evaluated rows is public; the model is already private or public,
-    and answers for each row by itself.
+    Guarantee: (epsilon, delta)-private with respect to the evaluated rows, or, with `groups` or for `Records` with a
+    unit, with respect to the persons whose rows they are: a person counts once, by the mean over their rows.
+    Assumes: replace-one neighbours; the number of evaluated rows (or persons) is public; the model is already private
+    or public, and answers for each row by itself.
     Reference: a mean of numbers in {0, 1}.
     """
-    held = _held(model, X, y, ledger, random_state)
+    held = _held(model, X, y, groups, ledger, random_state)
     right = _equal(predictions(model, held), held.targets)
     return _mean(right.astype(np.float64), 1.0, Budget(epsilon, delta), confidence, held, label)
 
@@ -104,6 +106,7 @@ def log_loss(
     *,
     epsilon: float,
     delta: float = 0.0,
+    groups: object = None,
     largest: float = 5.0,
     confidence: float = 0.95,
     ledger: Ledger | None = None,
@@ -112,12 +115,13 @@ def log_loss(
 ) -> Score:
     """Return the private mean of -log(probability of the true class), each record's share clipped to [0, largest].
 
-    Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
+    Guarantee: as `accuracy`.
     Assumes: as `accuracy`; a label that the model does not know, or a probability that is none, costs `largest`.
     Reference: a mean of numbers in [0, largest].
     """
     top = positive_number("largest", largest)
-    held = _held(model, X, y, ledger, random_state)
+    held = _held(model, X, y, groups, ledger, random_state)
+    refuse_unlisted(model)
     if not hasattr(model, "predict_proba"):
         raise InvalidParameter(f"a log-loss needs probabilities, and {type(model).__name__} has no predict_proba.")
     found = places(held.targets, model.classes_)
@@ -134,6 +138,7 @@ def confusion_matrix(
     *,
     epsilon: float,
     delta: float = 0.0,
+    groups: object = None,
     confidence: float = 0.95,
     ledger: Ledger | None = None,
     label: str = "confusion matrix",
@@ -141,12 +146,13 @@ def confusion_matrix(
 ) -> ConfusionMatrix:
     """Return private counts of (true class, predicted class), in the order of `model.classes_`, with error bars.
 
-    Guarantee: (epsilon, delta)-private with respect to the evaluated rows.
+    Guarantee: as `accuracy`.
     Assumes: as `accuracy`; a record whose label or prediction is not in `model.classes_` is counted nowhere.
     Reference: a histogram over pairs of classes.
     """
     level = checked_confidence(confidence)
-    held = _held(model, X, y, ledger, random_state)
+    held = _held(model, X, y, groups, ledger, random_state)
+    refuse_unlisted(model)
     size = len(model.classes_)
     row = places(held.targets, model.classes_)
     guess = places(predictions(model, held), model.classes_)
@@ -156,15 +162,15 @@ def confusion_matrix(
     noise = additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size**2,))
     found = held.release(noise, counts, label, f"{size} classes")
     matrix = found.map(lambda flat: np.asarray(flat, dtype=np.float64).reshape(size, size))
-    return ConfusionMatrix(matrix.value, np.asarray(model.classes_), noise.error(level), level, matrix)
+    return ConfusionMatrix(np.maximum(matrix.value, 0.0), np.asarray(model.classes_), noise.error(level), level, matrix)
 
 
-def _held(model: Any, X: Any, y: Any, ledger: Ledger | None, random_state: object) -> HeldOut:
+def _held(model: Any, X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
     """Return the rows to judge on; refuse, in public, a model or labels that cannot match."""
     refuse_predictor(model)
     refuse_regression(model)
-    check_labels(model, y)
-    return held_out(X, y, ledger, random_state, classes=True)
+    check_labels(model, X, y)
+    return held_out(X, y, groups, ledger, random_state, classes=True)
 
 
 def _equal(first: NDArray[Any], second: NDArray[Any]) -> Truths:
@@ -196,4 +202,4 @@ def _mean(values: Floats, high: float, budget: Budget, confidence: float, held: 
     scale = high / held.count
     found = held.release(noise, total, label, f"shares within [0, {high:g}]").map(lambda sum_: float(sum_) * scale)
     sampling = high * math.sqrt(math.log(2 / (1 - level)) / (2 * held.count))
-    return Score(found.value, noise.error(level) * scale, sampling, level, found)
+    return Score(min(max(found.value, 0.0), high), noise.error(level) * scale, sampling, level, found)

@@ -13,7 +13,7 @@ from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.evaluation import ClassesReport, Figure, Report, report
-from tacit.evaluation.reading import tells_classes
+from tacit.evaluation.matching import tells_classes
 from tacit.models.file import load
 from tacit.reports.card import card_of_scores
 from tacit.reports.page import model_page
