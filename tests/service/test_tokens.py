@@ -5,7 +5,8 @@ import re
 import pytest
 
 from support.service import Running
-from tacit.errors import InvalidParameter
+from tacit.accounting.ledger import Ledger
+from tacit.errors import InvalidParameter, LedgerBusy
 from tacit.service import tokens
 from tacit.service.state import TOKEN
 
@@ -65,3 +66,43 @@ def test_a_token_for_some_data_sets_sees_no_other(served: Running) -> None:
     hidden, missing = (served.get(f"/v1/datasets/{name}", "eve") for name in ("clinic", "none"))
     assert hidden.status_code == missing.status_code == 404
     assert hidden.text == missing.text
+
+
+def test_who_made_and_who_ended_a_token_is_in_the_chain_of_its_accounts(served: Running) -> None:
+    """Id, owner, scope and by whom, never the secret; a token for other data sets leaves no line here."""
+    account = served.service.datasets.get("clinic").account
+
+    def lines() -> list[str]:
+        return [entry.label for entry in account.entries() if entry.label.startswith("token")]
+
+    before = len(lines())
+    made = served.post("/v1/tokens", {"name": "erin", "scope": "auditor", "datasets": ["clinic"]}, "carol").json()
+    elsewhere = served.post("/v1/tokens", {"name": "erin", "scope": "analyst", "datasets": ["other"]}, "carol").json()
+    assert served.delete(f"/v1/tokens/{made['id']}", "carol").status_code == 200
+    assert served.delete(f"/v1/tokens/{elsewhere['id']}", "carol").status_code == 200
+    first, last = lines()[before:]
+    assert first.startswith(f"token {made['id']} made by 'carol' for 'erin': auditor")
+    assert last == f"token {made['id']} of 'erin' revoked by 'carol'"
+    assert made["token"].split("_", 2)[2] not in "".join(lines())
+    everywhere = served.post("/v1/tokens", {"name": "erin", "scope": "analyst"}, "carol").json()["id"]
+    assert lines()[-1].startswith(f"token {everywhere} ")
+    assert "all data sets" in lines()[-1]
+    head = served.service.datasets.witness.last(account.name)
+    assert head is not None
+    assert head[1] == account.head
+
+
+def test_a_token_that_cannot_be_noted_is_not_made(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one that is revoked is ended, noted or not."""
+    made = served.post("/v1/tokens", {"name": "erin", "scope": "analyst"}, "carol").json()
+    count = len(served.service.tokens.all())
+
+    def busy(*_: object) -> None:
+        raise LedgerBusy("somebody else writes")
+
+    monkeypatch.setattr(Ledger, "note", busy)
+    refused = served.post("/v1/tokens", {"name": "frank", "scope": "analyst"}, "carol")
+    assert (refused.status_code, len(served.service.tokens.all())) == (503, count)
+    assert served.delete(f"/v1/tokens/{made['id']}", "carol").status_code == 503
+    served.tokens["erin"] = made["token"]
+    assert served.get("/v1/me", "erin").status_code == 401

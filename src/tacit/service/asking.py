@@ -1,5 +1,6 @@
 """Statistical questions over HTTP: what they would cost, and their answers."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -53,7 +54,7 @@ class Questions(BaseModel):
 
 def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Questions) -> Mapping[str, Any]:
     """Answer questions, charged once to the caller however often they come under this key."""
-    queries = _queries(questions)
+    queries = _queries(questions, dataset)
     asked, memory = Asked(caller, key, "queries", dataset, questions.model_dump()), Remembering(state)
 
     def compute(ledger: Ledger) -> Mapping[str, Any]:
@@ -67,7 +68,7 @@ def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Que
 
 def price_of_questions(dataset: Dataset, caller: Caller, questions: Questions) -> Mapping[str, Any]:
     """Say what questions would cost, and how far their answers may be off; no record is read, nothing is charged."""
-    queries = _queries(questions)
+    queries = _queries(questions, dataset)
     oracle = dataset.oracle(questions.part, dataset.ledger(caller))
     plan = oracle.preview(queries, **questions.how)
     event, at = oracle.event_of(queries, plan)
@@ -102,7 +103,14 @@ def paying(oracle: StatisticalOracle) -> Ledger:
     return oracle.ledger
 
 
-def _queries(questions: Questions) -> list[Query]:
+def _queries(questions: Questions, dataset: Dataset) -> list[Query]:
+    """Return the queries, if answering them takes no longer than may be: by public facts, before anything is read."""
+    letters, most = len(json.dumps(questions.queries)), dataset.most_work
+    if letters * dataset.n > most:
+        raise InvalidParameter(
+            f"the questions of one request may have {most // dataset.n:,} letters where there are {dataset.n:,} "
+            f"records, and these have {letters:,}: ask in several."
+        )
     found = [query_of(each) for each in questions.queries]
     size = sum(query.size for query in found)
     if size > _MOST_NUMBERS:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
@@ -49,6 +49,11 @@ class Dataset:
     def n(self) -> int:
         """The number of records, or of persons where they are the unit: public."""
         return int(self.document["n"])
+
+    @property
+    def most_work(self) -> int:
+        """How many letters the questions of one request may have, times records."""
+        return self._settings.limits.work
 
     def part(self, name: str) -> Records:
         """Return all records, or one of the parts that were fixed when they were registered."""
@@ -151,9 +156,10 @@ class Datasets:
             _ = self.get(name).account
 
     def names(self) -> list[str]:
-        """Return the names of all data sets."""
+        """Return the names of all data sets whose account was not given up."""
         with self._state.reading() as connection:
-            return list(connection.execute(sa.select(DATASET.c.name).order_by(DATASET.c.name)).scalars())
+            rows = connection.execute(sa.select(DATASET.c.name, DATASET.c.document).order_by(DATASET.c.name)).all()
+        return [row.name for row in rows if not self._is_given_up(json.loads(row.document))]
 
     def get(self, name: str) -> Dataset:
         """Return a data set; refuse a name that none has."""
@@ -162,15 +168,24 @@ class Datasets:
         if name not in self._open:
             with self._state.reading() as connection:
                 row = connection.execute(sa.select(DATASET).where(DATASET.c.name == name)).first()
-            if row is None:
+            if row is None or self._is_given_up(json.loads(row.document)):
                 raise missing("data set")
             found = Dataset(json.loads(row.document), json.loads(row.kept), self._settings, self.witness)
             return self._open.setdefault(name, found)
         return self._open[name]
 
+    def _is_given_up(self, document: Mapping[str, Any]) -> bool:
+        return document["account"] in self._settings.given_up
+
     def seen_by(self, caller: Caller) -> list[Dataset]:
         """Return the data sets that a caller's token is for."""
         return [self.get(name) for name in self.names() if caller.sees(name)]
+
+    def note(self, names: Sequence[str] | None, text: str) -> None:
+        """Write a line into the account of each data set that there is of these, None for all: it costs nothing."""
+        found = [self.get(name) for name in self.names() if names is None or name in names]
+        for account in {each.document["account"]: each.account for each in found}.values():
+            account.acting(witness=self.witness).note(text)
 
     def of(self, caller: Caller, name: str) -> Dataset:
         """Return a data set that a caller's token is for; refuse others as if they were not there."""

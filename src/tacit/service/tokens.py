@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, final
 
@@ -26,7 +26,9 @@ SCOPES: tuple[Scope, ...] = ("custodian", "analyst", "auditor")
 _FORM = re.compile(r"tacit_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
 OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,62}[A-Za-z0-9._@-])?")
 OWNER_WORDS = "a letter or a digit, and up to 63 more of them, of . _ @ - and of blanks that it does not end with"
-_LONGEST_DAYS = 3660
+_LONGEST_DAYS, _LONGEST_NOTE = 3660, 1000
+Note = Callable[[Sequence[str] | None, str], None]
+"""Writes a line into the accounts of some data sets, None for all."""
 # As text: every request executes it.
 _SELECT = sa.text("SELECT id, name, scope, hash, datasets, expires, revoked FROM tacit_service_token WHERE id = :id")
 
@@ -53,13 +55,24 @@ class Caller:
 
 @final
 class Tokens:
-    """The tokens that a service has given out."""
+    """The tokens that a service has given out; who made and who ended which is in the chains of the accounts."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State, note: Note) -> None:
+        self._state, self._note = state, note
 
-    def make(self, name: str, scope: str, days: float = 90, datasets: Sequence[str] | None = None) -> tuple[str, str]:
-        """Make a token; return its id, and its text, which is told this once."""
+    def make(
+        self,
+        name: str,
+        scope: str,
+        days: float = 90,
+        datasets: Sequence[str] | None = None,
+        *,
+        by: str = "the service",
+    ) -> tuple[str, str]:
+        """Make a token; return its id, and its text, which is told this once.
+
+        The accounts that it is for note it before there is such a token.
+        """
         if not isinstance(name, str) or not OWNER.fullmatch(name):
             raise InvalidParameter(f"the name of a token's owner must be {OWNER_WORDS}.")
         if scope not in SCOPES:
@@ -78,6 +91,9 @@ class Tokens:
             "expires": in_days(days),
             "revoked": None,
         }
+        which = "all data sets" if for_which is None else ", ".join(for_which)
+        words = f"token {public} made by {by!r} for {name!r}: {scope}, until {row['expires']}, with {which}"
+        self._note(for_which, words[:_LONGEST_NOTE])
         with self._state.writing() as connection:
             connection.execute(sa.insert(TOKEN).values(row))
         return public, f"tacit_{public}_{secret}"
@@ -103,22 +119,24 @@ class Tokens:
         wanted = caller.datasets if datasets is None else datasets
         if not caller.covers(wanted):
             raise missing("data set")
-        return self.make(name, scope, days, wanted)
+        return self.make(name, scope, days, wanted, by=caller.name)
 
     def take(self, caller: Caller, public: str) -> None:
         """End a token in a caller's name: one for other data sets than theirs is refused as if it were not there."""
         if not any(each["id"] == public for each in self.known_to(caller)):
             raise missing("token")
-        self.revoke(public)
+        self.revoke(public, by=caller.name)
 
-    def revoke(self, public: str) -> None:
-        """End a token at once."""
+    def revoke(self, public: str, *, by: str = "the service") -> None:
+        """End a token at once; the accounts that it was for note it then."""
         with self._state.writing() as connection:
             done = connection.execute(
                 sa.update(TOKEN).where(TOKEN.c.id == public, TOKEN.c.revoked.is_(None)).values(revoked=now())
             )
         if not done.rowcount:
             raise missing("token")
+        (ended,) = (each for each in self.all() if each["id"] == public)
+        self._note(ended["datasets"], f"token {public} of {ended['name']!r} revoked by {by!r}")
 
     def all(self) -> list[dict[str, Any]]:
         """Return all tokens, without their secrets."""

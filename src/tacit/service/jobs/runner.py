@@ -1,5 +1,6 @@
 """Threads of a worker that run jobs: take one in hand, keep its beat, do it, keep what it made."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -39,6 +40,8 @@ class _InHand:
     done: int = 0
     total: int = 0
     unwanted: threading.Event = field(default_factory=threading.Event)
+    began: float = field(default_factory=time.monotonic)
+    late: bool = False
 
     def report(self, done: int, total: int) -> None:
         """Note how far a fit is; end one that nobody wants any more."""
@@ -55,10 +58,14 @@ class Runner:
     same ticket, and is charged once; what is kept and given is what one attempt made from one draw.
     Assumes: a worker dies, or falls silent for a lease, for reasons that have nothing to do with records and noise.
     Reference: tacit/accounting/ledger.md, tickets; docs/decisions/0027-the-service.md.
+
+    A job that is at work for longer than `limit` seconds fails, whatever it is doing, and another thread goes on with
+    the others; its own ends with the next step that it tells, or when it is done for nobody. While as many threads as
+    there are for jobs are still at such work, nothing more is begun.
     """
 
-    def __init__(self, jobs: Jobs, work: Work, threads: int, lease: float) -> None:
-        self._jobs, self._work, self._count, self._lease = jobs, work, threads, lease
+    def __init__(self, jobs: Jobs, work: Work, threads: int, lease: float, limit: float = math.inf) -> None:
+        self._jobs, self._work, self._count, self._lease, self._limit = jobs, work, threads, lease, limit
         self._threads: list[threading.Thread] = []
         self._waking, self._stopping = threading.Event(), threading.Event()
         self._hands: set[_InHand] = set()
@@ -69,10 +76,8 @@ class Runner:
         """Look for jobs now; begin to, if no thread runs yet."""
         with self._starting:
             if not self._threads and not self._stopping.is_set():
-                roles = [self._keep_beating, *[self._run] * self._count]
-                self._threads = [threading.Thread(target=role, daemon=True, name="tacit jobs") for role in roles]
-                for thread in self._threads:
-                    thread.start()
+                for role in (self._keep_beating, *[self._run] * self._count):
+                    self._start(role)
         self._waking.set()
 
     def stop(self, seconds: float = 5.0) -> None:
@@ -82,7 +87,7 @@ class Runner:
         for hand in list(self._hands):
             hand.unwanted.set()
         until = time.monotonic() + seconds
-        for thread in self._threads:
+        for thread in list(self._threads):
             thread.join(max(0.0, until - time.monotonic()))
 
     def _run(self) -> None:
@@ -91,8 +96,9 @@ class Runner:
             job = self._next()
             if job is None:
                 self._waking.wait(min(_POLL, self._lease / _BEATS_A_LEASE))
-            else:
-                self._do(job)
+            elif self._do(job).late:
+                # Another thread took this one's place.
+                return
 
     def _next(self) -> Job | None:
         """Return a job taken in hand: one that waits, or one whose beat has stood still for a lease."""
@@ -114,7 +120,7 @@ class Runner:
                     return taken
         return None
 
-    def _do(self, job: Job) -> None:
+    def _do(self, job: Job) -> _InHand:
         hand = _InHand(job)
         self._hands.add(hand)
         try:
@@ -132,7 +138,9 @@ class Runner:
                 failure = body_of(error)["error"]
                 self._quietly(lambda: self._jobs.fail(job, failure))
         finally:
-            self._hands.discard(hand)
+            with self._starting:
+                self._hands.discard(hand)
+        return hand
 
     def _attempt(self, hand: _InHand) -> None:
         if hand.job.attempts > MOST_ATTEMPTS:
@@ -153,7 +161,27 @@ class Runner:
         while not self._stopping.wait(self._lease / _BEATS_A_LEASE):
             for hand in list(self._hands):
                 try:
-                    if not self._jobs.beating(hand.job, hand.done, hand.total):
+                    if time.monotonic() - hand.began > self._limit:
+                        self._give_up(hand)
+                    elif not self._jobs.beating(hand.job, hand.done, hand.total):
                         hand.unwanted.set()
                 except TacitError:
                     continue
+
+    def _give_up(self, hand: _InHand) -> None:
+        """Let a job fail that is at work for too long, and put another thread in the place of its own."""
+        if hand.late:
+            return
+        words = f"it was at work for over {self._limit:g} s and was ended. What it was charged stays charged."
+        self._jobs.fail(hand.job, shape("TookTooLong", words)["error"])
+        hand.unwanted.set()
+        with self._starting:
+            late = sum(each.late for each in self._hands)
+            if hand in self._hands and not hand.late and late < self._count:
+                hand.late = True
+                self._start(self._run)
+
+    def _start(self, role: Callable[[], None]) -> None:
+        thread = threading.Thread(target=role, daemon=True, name="tacit jobs")
+        self._threads.append(thread)
+        thread.start()

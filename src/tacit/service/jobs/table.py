@@ -150,6 +150,12 @@ class Jobs:
         with self._state.reading() as connection:
             return [Job.of(row) for row in connection.execute(wanted) if caller.sees(row.dataset)]
 
+    def of_dataset(self, dataset: str) -> list[Job]:
+        """Return the last jobs about a data set, whoever's they are, the newest first."""
+        wanted = sa.select(JOB).where(JOB.c.dataset == dataset).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
+        with self._state.reading() as connection:
+            return [Job.of(row) for row in connection.execute(wanted)]
+
     def beats(self) -> dict[str, int]:
         """Return the beat of every job that is in somebody's hand."""
         with self._state.reading() as connection:
@@ -209,16 +215,19 @@ class Jobs:
         return self._in_hand(job, state="failed", error=json.dumps(error), finished=now())
 
     def cancel(self, caller: Caller, job: str) -> Job:
-        """Cancel a caller's job if it is not finished; whoever has it in hand can keep nothing of it any more."""
-        found = self.of(caller, job)
+        """Cancel a caller's job if it is not finished."""
+        return self.end(self.of(caller, job))
+
+    def end(self, job: Job) -> Job:
+        """Cancel a job if it is not finished; whoever has it in hand can keep nothing of it any more."""
         ending = (
             sa.update(JOB)
-            .where(JOB.c.id == found.id, JOB.c.state.in_(UNFINISHED))
+            .where(JOB.c.id == job.id, JOB.c.state.in_(UNFINISHED))
             .values(state="cancelled", finished=now())
         )
         with self._state.writing() as connection:
             connection.execute(ending)
-        return self.of(caller, job)
+            return Job.of(connection.execute(sa.select(JOB).where(JOB.c.id == job.id)).one())
 
     def product(self, job: Job) -> JobProduct:
         """Return what a finished job made."""

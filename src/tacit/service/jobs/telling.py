@@ -37,6 +37,13 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
     }
 
 
+def overseen(service: "Service", job: Job) -> dict[str, Any]:
+    """Return what a custodian is told of somebody's job: whose it is and how far, never what came of it."""
+    facts = told(service, job)
+    names = ("id", "kind", "dataset", "state", "done", "total", "charged", "entry", "created", "finished")
+    return {"owner": job.owner, **{name: facts[name] for name in names}}
+
+
 def shown(product: JobProduct) -> HTMLResponse:
     """Return the page of a product, as a page that loads and runs nothing."""
     if product.page is None:

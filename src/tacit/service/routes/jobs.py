@@ -6,12 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header
 from fastapi.responses import HTMLResponse
 
-from tacit.service.access import Analyst, Anyone, TheService
+from tacit.service.access import Analyst, Anyone, Custodian, TheService
 from tacit.service.asking import PRICES
 from tacit.service.jobs.asking import asked_for
 from tacit.service.jobs.bodies import FitBody, ReportBody, SessionBody
 from tacit.service.jobs.pricing import price_of_fit, price_of_report, price_of_session
-from tacit.service.jobs.telling import shown, told
+from tacit.service.jobs.telling import overseen, shown, told
+from tacit.service.refusals import missing
 from tacit.service.requests import checked_key
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
@@ -57,6 +58,27 @@ def one(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Cancel a job. What it was charged stays charged, and one that runs may be charged in the next moments."""
     return {"job": told(service, service.jobs.cancel(caller, job))}
+
+
+@router.get("/datasets/{name}/jobs")
+def about(name: str, service: TheService, caller: Custodian) -> dict[str, Any]:
+    """List the last jobs about a data set, the newest first: whose they are and how far, not what came of them."""
+    dataset = service.datasets.of(caller, name)
+    return {"jobs": [overseen(service, job) for job in service.jobs.of_dataset(dataset.name)]}
+
+
+@router.delete("/datasets/{name}/jobs/{job}")
+def end(name: str, job: str, service: TheService, caller: Custodian) -> dict[str, Any]:
+    """Cancel anybody's job about a data set. What it was charged stays charged."""
+    return {"job": ended_by(service, caller, name, job)}
+
+
+def ended_by(service: Service, caller: Caller, dataset: str, job: str) -> dict[str, Any]:
+    """Cancel a job about a data set for its custodian."""
+    found = service.jobs.of(caller, job, anybodys=True)
+    if found.dataset != dataset:
+        raise missing("job")
+    return overseen(service, service.jobs.end(found))
 
 
 @router.get("/jobs/{job}/report")
