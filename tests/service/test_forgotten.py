@@ -10,7 +10,8 @@ import pytest
 from support.service import SCHEMA, Running, made_up_table, running
 from tacit.accounting.witness import witness_at
 from tacit.budget import Budget
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, LedgerError
+from tacit.service.refusals import Refusal
 from tacit.service.registering import Declared, register
 from tacit.service.service import Service
 from tacit.service.settings import Settings
@@ -67,6 +68,24 @@ def test_other_records_are_registered_once_an_account_is_given_up(settings: Sett
         _register(given_up, "clinic")
     with pytest.raises(InvalidParameter, match="given_up must be a list"):
         Settings.of({"folder": "s", "given_up": "clinic"}, tmp_path)
+
+
+def test_a_data_set_that_is_given_up_is_gone_and_its_records_stay_known(settings: Settings, tmp_path: Path) -> None:
+    """Without its ledger no service starts; given up, it starts, and neither that name nor another has a budget."""
+    for path in Path(settings.ledgers).glob("clinic.db*"):
+        path.unlink()
+    with pytest.raises(LedgerError):
+        Service(settings)
+    given_up = Settings.of({"folder": "s", "witness": settings.witness, "given_up": ["clinic"]}, tmp_path)
+    service = Service(given_up)
+    assert service.datasets.names() == []
+    with pytest.raises(Refusal, match="no such data set"):
+        service.datasets.get("clinic")
+    service.close()
+    for name, more in {"clinic": {}, "again": {}, "more": {"shares_ledger_with": "clinic"}}.items():
+        with pytest.raises(InvalidParameter, match=r"already|second budget|lost it"):
+            _register(given_up, name, **more)
+    _register(given_up, "other", made_up_table(seed=9))
 
 
 def test_a_state_that_is_lost_is_no_new_budget(settings: Settings) -> None:
