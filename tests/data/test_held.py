@@ -64,3 +64,17 @@ def test_a_private_file_stays_in_its_process(records: Records) -> None:
     twice = copy.deepcopy(held)
     del held
     assert _found(twice) == list(range(1000))
+
+
+def test_rows_of_persons_are_held_in_a_file_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither `memory` nor `disk` decides what happens: what they refuse would tell how many rows there are."""
+    cells = {"a": np.arange(1000.0), "id": np.arange(1000) // 10, "ill": np.resize(["no", "yes"], 1000)}
+    table = ibis.duckdb.connect().create_table("t", pa.table(cells))
+    for memory, disk in ((2**30, 2**40), (1, 1)):
+        held = Records(table, SCHEMA, unit="id", memory=memory, disk=disk).held()
+        assert isinstance(held.table, HeldTable)
+        assert (held.n, len(_found(held))) == (100, 1000)
+    with pytest.raises(InvalidParameter, match="GiB on disk"):
+        Records(table, SCHEMA, memory=1, disk=1).held()
+    monkeypatch.setattr("tacit.data.records.can_keep_files", lambda: False)
+    assert not isinstance(Records(table, SCHEMA, unit="id", memory=1).held().table, HeldTable)

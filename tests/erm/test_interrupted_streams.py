@@ -13,12 +13,14 @@ import pandas as pd
 import pytest
 
 import tacit.data.sources.live as live
+import tacit.erm.perturbations.perturbation as perturbation
 import tacit.estimators.elsewhere as encoding
-from support.fits import people, schema_for
+from support.fits import MODELS, people, schema_for
 from support.stored_people import in_postgresql
-from tacit import Budget, Ledger, PrivateLogisticRegression
+from tacit import Budget, Ledger, PrivateKernelClassifier, PrivateLogisticRegression
 from tacit.data import Records
 from tacit.errors import FileNotWritten, QueryFailed, TacitError
+from tacit.kernels import RBF
 from tacit.numerics.disk import DiskWriter, _File
 
 SMALL = 4000
@@ -52,7 +54,7 @@ def _is_there(descriptor: str) -> bool:
     return os.path.islink(f"/proc/self/fd/{descriptor}")
 
 
-def _fails(model: PrivateLogisticRegression, records: Records, kind: type[BaseException]) -> str:
+def _fails(model: Any, records: Records, kind: type[BaseException]) -> str:
     """Fit, and return what the exception says, notes included; the model stays unfitted."""
     with pytest.raises(kind) as caught:
         model.fit(records)
@@ -81,6 +83,7 @@ def test_files_that_change_while_they_are_encoded_are_refused_uncharged(
     monkeypatch.setattr(DiskWriter, "append", changing)
     told = _fails(PrivateLogisticRegression(1.0, ledger=ledger), records, TacitError)
     assert "not those that were opened" in told
+    assert "nothing was charged" in told
     assert not ledger.entries()
 
 
@@ -127,6 +130,70 @@ def _limit_files(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(os, "write", limited)
 
 
+@pytest.fixture
+def of_persons(tmp_path: Path) -> Ledger:
+    """Open an account that promises for persons."""
+    return Ledger.create(f"sqlite:///{tmp_path / 'p.db'}", name="p", budget=Budget(100.0, 1e-3), unit="person")
+
+
+def _neighbours(table: pd.DataFrame) -> Iterator[Records]:
+    """Return records whose first person has one row, which memory holds, and 200 rows, which need a file."""
+    base = table[:100].assign(who=range(100))
+    for rows in (1, 200):
+        found = pd.concat([base, *[base[:1]] * (rows - 1)], ignore_index=True)
+        yield Records(found, schema_for("answer"), unit="who", memory=8 * 8 * 120)
+
+
+def test_a_folder_that_takes_no_file_is_refused_however_many_rows_a_person_has(
+    table: pd.DataFrame, of_persons: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That a file was needed told how many rows a person has, as often as one asked, and nobody paid."""
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    model = PrivateLogisticRegression(1.0, curves=False, ledger=of_persons)
+    told = {_fails(model, records, FileNotWritten) for records in _neighbours(table)}
+    assert len(told) == 1
+    assert "nothing was charged" in told.pop()
+    assert not of_persons.entries()
+
+
+@pytest.mark.parametrize(("number", "lack"), [(0, "full"), *((each, "declared") for each in range(len(MODELS)))])
+def test_a_file_of_persons_that_cannot_be_written_is_paid_for(
+    table: pd.DataFrame, of_persons: Ledger, number: int, lack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full, or full by declaration, depends on how many rows persons have: it is said for a charge."""
+    target, make = MODELS[number]
+    model = make().set_params(ledger=of_persons, random_state=None)
+    if lack == "full":
+        _limit_files(monkeypatch, 1000)
+    disk = {"disk": 1000} if lack == "declared" else {}
+    records = Records(table, schema_for(target), unit="who", memory=SMALL, **disk)
+    told = _fails(model, records, QueryFailed)
+    assert "private file of encoded rows cannot be written" in told
+    assert "charged for it: epsilon=1" in told
+    assert "othing was charged" not in told
+    assert len(of_persons.entries()) == 1
+
+
+def test_features_of_persons_that_cannot_be_written_are_paid_for(table: pd.DataFrame, of_persons: Ledger) -> None:
+    """The file of features counts towards the declared size, too."""
+    model = PrivateKernelClassifier(RBF(1.0), 1.0, method="fourier", landmarks=100, ledger=of_persons)
+    records = Records(table, schema_for("answer"), unit="who", memory=SMALL, disk=1_000_000)
+    assert "charged for it: epsilon=1" in _fails(model, records, QueryFailed)
+    assert len(of_persons.entries()) == 1
+
+
+def test_an_exception_that_is_kept_keeps_no_file(
+    table: pd.DataFrame, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook keeps the last exception, which names the rows it was raised over: their files are closed."""
+    _at_the_first(monkeypatch, perturbation, "solve")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        PrivateLogisticRegression(1.0, random_state=3).fit(Records(table, schema_for("answer"), memory=SMALL))
+    held = [os.readlink(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd") if _is_there(each)]
+    assert not [each for each in held if str(private) in each]
+    assert caught.value is not None
+
+
 def test_a_lost_connection_charges_nothing(
     table: pd.DataFrame, ledger: Ledger, postgresql: Any, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +210,7 @@ def test_a_lost_connection_charges_nothing(
     monkeypatch.setattr(live, "BLOCK", 500)
     told = _fails(PrivateLogisticRegression(1.0, ledger=ledger), records, QueryFailed)
     assert "terminating" not in told
+    assert "nothing was charged" in told
     assert not ledger.entries()
 
 
@@ -184,7 +252,7 @@ MOMENTS: list[tuple[Any, str, bool]] = [
 def test_an_interrupt_at_any_moment_leaves_ledger_files_and_model_consistent(
     table: pd.DataFrame, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, charged: bool
 ) -> None:
-    """Before the charge nothing is charged; after it the note says what; the next fit works."""
+    """Before the charge the note says that nothing was charged, after it what; the next fit works."""
     model, records = (
         PrivateLogisticRegression(0.25, ledger=ledger), Records(table, schema_for("answer"), memory=SMALL),
     )  # fmt: skip
@@ -192,6 +260,7 @@ def test_an_interrupt_at_any_moment_leaves_ledger_files_and_model_consistent(
         _at_the_first(patch, where, name)
         told = _fails(model, records, KeyboardInterrupt)
     assert ("charged for it: epsilon=0.25" in told) == charged
+    assert ("nothing was charged" in told) != charged
     assert len(ledger.entries()) == charged
     model.fit(records)
     assert len(ledger.entries()) == charged + 1
@@ -199,7 +268,7 @@ def test_an_interrupt_at_any_moment_leaves_ledger_files_and_model_consistent(
 
 _ENDLESS = """
 import os, signal, sys, threading, time
-from support.fits import people, schema_for
+from support.fits import MODELS, people, schema_for
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records
 ledger = Ledger.create(sys.argv[1], name="a", budget=Budget(1.0))
 records = Records(people(), schema_for("answer"), memory=4000)

@@ -115,6 +115,7 @@ def test_more_than_the_declared_disk_is_refused_before_any_charge(table: pd.Data
         PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
     with pytest.raises(InvalidParameter, match="whole number of bytes"):
         Records(table, schema_for("answer"), memory=0)
+    assert Records(table, schema_for("answer"), memory=np.int64(2**20)).room.kept == 2**20
     assert not ledger.entries()
 
 

@@ -60,8 +60,9 @@ def test_kernel_models_from_a_file_are_those_in_memory(
     monkeypatch.setattr("tacit.numerics.disk._NUMBERS", 1)
     monkeypatch.setattr(DiskWriter, "append", counted)
     streamed = make().fit(Records(table, schema_for(target), unit=unit, memory=4000))
-    # Targets and encoded rows are written first.
-    assert made == [len(table), len(table), 1024, 1024, 952]
+    # Targets and encoded rows are written first, then of persons the ids, and the weights that follow from them.
+    persons = [] if unit is None else [len(table), 1024, 1024, 952]
+    assert made == [len(table), len(table), *persons, 1024, 1024, 952]
     _close(held, streamed, table, target)
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from tacit.errors import FileNotWritten, QueryFailed
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import Computed, DiskArray, DiskWriter, by_part
+from tacit.numerics.disk import Allowance, Computed, DiskArray, DiskWriter, by_part
+from tacit.numerics.passing import all_goes_at_the_end
 
 
 def _stored(rows: Floats, memory: int = 2**30) -> DiskArray:
@@ -170,3 +171,45 @@ def test_what_goes_wrong_gives_the_disk_back_at_once(tmp_path: Path) -> None:
         raise failure
     assert failure.__traceback__ is not None
     assert not any(file.close.alive for file in writer._files)
+
+
+def test_files_take_no_more_than_they_may_together(tmp_path: Path) -> None:
+    """Samples and several files count towards one allowance; what would go beyond it is refused and not written."""
+    allowance = Allowance(8 * (100 * 2 + 13 * 2 + 2 * 2 + 4 * 2) + 8)
+    table = DiskWriter(2, 1, tmp_path, allowance=allowance)
+    table.append(np.ones((100, 2)))
+    assert allowance.left == 8
+    column = DiskWriter(None, 1, tmp_path, samples=False, allowance=allowance)
+    with pytest.raises(FileNotWritten, match="larger than was declared"):
+        column.append(np.ones(2))
+    assert len(table.done()[:]) == 100
+
+
+def test_what_cannot_be_written_late_is_said_when_it_is_read(tmp_path: Path) -> None:
+    """Neither opening, nor writing, nor making other rows of them says it; whoever reads hears why."""
+    small = DiskWriter(2, 1, tmp_path, allowance=Allowance(100, late=True))
+    nowhere = DiskWriter(2, 1, tmp_path / "nowhere", allowance=Allowance(late=True))
+    for writer in (small, nowhere):
+        writer.append(np.ones((50, 2)))
+        writer.append(np.ones((50, 2)))
+        found = writer.done()
+        made = found.mapped(lambda rows: rows[:, 0], None)
+        assert (found.shape, made.shape) == ((100, 2), (100,))
+        for read in (lambda each=found: each[3:5], lambda each=found: each[::8], lambda each=made: each[:]):
+            with pytest.raises(QueryFailed, match=r"cannot be written.*after the charge only") as caught:
+                np.asarray(read()[:])
+            assert "Nothing was charged" not in str(caught.value)
+
+
+def test_what_is_kept_for_a_fit_goes_when_it_ends(tmp_path: Path) -> None:
+    """Its files are closed, whoever still has them; what another file has their numbers for is not read."""
+    with all_goes_at_the_end():
+        writer = DiskWriter(2, 1, tmp_path)
+        writer.append(np.ones((50, 2)))
+    others = [(tmp_path / f"{place}").open("w+b") for place in range(20)]
+    try:
+        with pytest.raises(QueryFailed, match="cannot be read"):
+            writer.done()[:]
+    finally:
+        for other in others:
+            other.close()

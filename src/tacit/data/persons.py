@@ -15,6 +15,7 @@ from tacit.data.cells import column_of
 from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, has_no_keys, keys, text
 from tacit.errors import InvalidParameter, OddTerms
 from tacit.numerics.arrays import Floats, Integers
+from tacit.numerics.disk import DiskArray
 from tacit.numerics.spread import SpreadColumn
 
 _WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
@@ -63,9 +64,7 @@ class Persons:
     @cached_property
     def weights(self) -> Floats:
         """1/k for every row of a person with k rows, rounded down: k times 1/k as a double may exceed 1."""
-        counts, places = np.unique(self.rows, return_inverse=True)
-        shares = np.array([share_of(int(count)) for count in counts])
-        return np.asarray(shares[places][self.owners])
+        return np.asarray(shares_of(self.rows)[self.owners])
 
     @cached_property
     def rows(self) -> Integers:
@@ -98,9 +97,9 @@ class Persons:
 @final
 @dataclass(frozen=True, eq=False)
 class SpreadPersons:
-    """Persons whose rows are on the nodes of a cluster, with the weight of each row beside it."""
+    """Persons whose rows are in a private file or on the nodes of a cluster, with the weight of each row beside it."""
 
-    weights: SpreadColumn
+    weights: DiskArray | SpreadColumn
     n: int
     whom: Unit
 
@@ -151,3 +150,9 @@ def share_of(rows: int) -> float:
         return 0.0
     share = 1.0 / rows
     return share if Fraction(share) * rows <= 1 else float(np.nextafter(share, 0.0))
+
+
+def shares_of(rows: Integers) -> Floats:
+    """Return the share of each of some rows, given how many rows its person has."""
+    counts, places = np.unique(rows, return_inverse=True)
+    return np.asarray(np.array([share_of(int(count)) for count in counts])[places])

@@ -10,6 +10,7 @@ import numpy as np
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import RECORD, Unit
 from tacit.data.columns import Column, Key, Uncoded
+from tacit.data.counted import CountedPersons
 from tacit.data.parts import Fixed, Slice
 from tacit.data.persons import Persons
 from tacit.data.room import Room
@@ -22,6 +23,7 @@ from tacit.data.values import KEYS, AnyArray
 from tacit.errors import InvalidParameter
 from tacit.notebook import card
 from tacit.numerics.arrays import Codes, Floats
+from tacit.numerics.disk import can_keep_files
 
 if TYPE_CHECKING:
     from tacit.data.mismatches import Mismatches
@@ -145,7 +147,10 @@ class Records:
         if self._unit is not None and self._size is None and hasattr(self._table, "persons"):
             self._size = self._table.persons(self.part, self._key, self._unit)
         if self._unit is not None and self._size is None:
-            return self._owned().n
+            counted = CountedPersons()
+            for block in self._table.blocks((self._unit,), self.part, self._key):
+                counted.add(block[self._unit])
+            self._size = counted.n
         if self._size is None:
             self._size = self._table.size(self.part, self._key)
         return self._size
@@ -306,14 +311,15 @@ class Records:
     def held(self) -> "Records":
         """Return the same records, read once if rows have no fixed place, so that two readings have the same order.
 
-        More than the records' memory are held in a private file, which is gone with them.
+        More than the records' memory are held in a private file, which is gone with them; so are all rows of persons,
+        whose number decides nothing that could fail before a charge.
 
         Who pays for what is asked about them is said by `account` of these records, not of those.
         """
         if self._table.steady:
             return self
-        fits = self._room.holds(self.rows, len(self._table.columns))
-        return self._with(_table=MemoryTable.of(self) if fits else HeldTable(self), _share=None)
+        in_file = can_keep_files() if self._unit is not None else not self._room.holds(self.n, len(self._table.columns))
+        return self._with(_table=HeldTable(self) if in_file else MemoryTable.of(self), _share=None)
 
     def chosen(self, rows: Codes) -> "Records":
         """Return some rows, by their place among these, read into memory.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
+from tacit.checks import is_whole
 from tacit.errors import InvalidParameter
 from tacit.numerics.process import address_limit
 
@@ -27,8 +28,9 @@ class Room:
             object.__setattr__(self, "memory", min(2**29, (address_limit() or 2**34) // 32))
         for name in ("memory", "disk"):
             size = getattr(self, name)
-            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size < 2**63:
+            if not is_whole(size) or not 1 <= size < 2**63:
                 raise InvalidParameter(f"{name} must be a whole number of bytes, such as 2**30, got {size!r}.")
+            object.__setattr__(self, name, int(size))
 
     @property
     def kept(self) -> int:
@@ -42,8 +44,8 @@ class Room:
 
     def check_disk(self, rows: int, width: int) -> None:
         """Refuse so many rows, which must be a public number, if the file would be larger than declared."""
-        # Samples, every 8th row and so on, take a seventh of what all rows take.
-        needed = rows * (width + _BESIDE) * _BYTES * 8 // 7
+        # Samples, every 8th row and so on, take a seventh of what all rows take, and each of them a row at least.
+        needed = (rows * 8 // 7 + 7) * (width + _BESIDE) * _BYTES
         if needed > self.disk:
             raise InvalidParameter(
                 f"{rows:,} encoded rows of {width} numbers take {needed / 2**30:.3g} GiB on disk, more than the "

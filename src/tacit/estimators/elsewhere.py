@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from tacit.data.columns import Column
+from tacit.data.counted import CountedPersons
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
-from tacit.data.persons import Persons, SpreadPersons, share_of
+from tacit.data.persons import SpreadPersons, shares_of
 from tacit.data.records import Records
 from tacit.data.sources.live import ROWS_OF_OWNER, SparkTable
 from tacit.data.streamed import StreamedLabels, StreamedRows
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import DiskWriter, Elsewhere
+from tacit.numerics.disk import Allowance, DiskWriter, Elsewhere, can_keep_files, refuse_unwritable
 from tacit.numerics.products import square_lengths
 from tacit.numerics.spread import SpreadColumn
 
@@ -32,25 +33,45 @@ def elsewhere(
     """
     if isinstance(records.table, SparkTable):
         return _on_cluster(records, records.table, encoder, column)
+    if records.unit is None:
+        if records.room.holds(records.n, max(encoder.width, features)):
+            return None
+        records.room.check_disk(records.n, encoder.width + features)
+        return _on_disk(records, encoder, column)
+    if not can_keep_files():
+        return None
+    # How many rows persons have is private: a folder that takes no file is refused whether one is needed or not, and
+    # from here on nothing fails before the charge.
+    refuse_unwritable()
     if records.room.holds(records.rows, max(encoder.width, features)):
         return None
-    if records.unit is None:
-        records.room.check_disk(records.n, encoder.width + features)
     return _on_disk(records, encoder, column)
 
 
 def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[StreamedRows, Target, Any]:
     """Encode records into a private file."""
-    room, target = records.room, str(records.schema.target)
-    whose = () if records.unit is None else (records.unit,)
-    ids: list[AnyArray] = []
-    with DiskWriter(encoder.width, room.kept) as rows, DiskWriter(None, room.kept) as targets:
+    kept, target, unit = records.room.kept, str(records.schema.target), records.unit
+    whose = () if unit is None else (unit,)
+    counted = CountedPersons()
+    allowance = Allowance(records.room.disk, late=unit is not None)
+    with (
+        DiskWriter(encoder.width, kept, allowance=allowance) as rows,
+        DiskWriter(None, kept, allowance=allowance) as targets,
+        DiskWriter(None, kept, samples=False, allowance=allowance) as ids,
+    ):
         for lot, cells in encoder.stream(records, (target, *whose)):
             targets.append(_prepared(lot, cells[target], column, encoder.data_norm))
             rows.append(lot)
-            ids += [cells[name] for name in whose]
-    kept = StreamedRows(rows.done(), encoder.data_norm, encoder.constant, encoder.filled)
-    return kept, _target(targets.done(), column), Persons.of(np.concatenate(ids), records.whom) if whose else None
+            if unit is not None:
+                counted.add(cells[unit])
+                ids.append(cells[unit].astype(np.float64))
+    found = StreamedRows(rows.done(), encoder.data_norm, encoder.constant, encoder.filled)
+    if unit is None:
+        return found, _target(targets.done(), column), None
+    if counted.n != records.n:
+        raise InvalidParameter("the table no longer has as many persons as when it was opened.")
+    weights = ids.done().mapped(lambda part: counted.weights(part.astype(np.int64)), None)
+    return found, _target(targets.done(), column), SpreadPersons(weights, records.n, records.whom)
 
 
 def _on_cluster(
@@ -75,8 +96,7 @@ def _lots(encoder: PublicEncoder, target: str, column: Column, cells: dict[str, 
     cells = {name: np.asarray(found) for name, found in cells.items()}
     for rows, own in encoder.lots(cells):
         targets = _prepared(rows, own[target], column, encoder.data_norm)
-        counts, places = np.unique(own.get(ROWS_OF_OWNER, np.ones(len(rows))), return_inverse=True)
-        weights = np.array([share_of(int(count)) for count in counts])[places]
+        weights = shares_of(own.get(ROWS_OF_OWNER, np.ones(len(rows), dtype=np.int64)))
         yield np.column_stack([rows, targets, weights])
 
 

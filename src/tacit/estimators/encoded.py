@@ -25,6 +25,7 @@ from tacit.estimators.fitted import fitted_together
 from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
 from tacit.numerics.arrays import Floats
+from tacit.numerics.passing import all_goes_at_the_end
 from tacit.numerics.products import products_alone
 
 Task = Literal["classification", "regression", "none"]
@@ -115,7 +116,8 @@ def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = No
     """
     weighing = Weighing.of(sample_weight, getattr(estimator, "largest_weight", None), groups)
     warn_of_terms(estimator, X, weighing.persons)
-    return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task, weighing))
+    with all_goes_at_the_end():
+        return fitted_together(estimator, lambda fresh: _learn(fresh, X, y, task, weighing))
 
 
 def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> None:
@@ -123,13 +125,8 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
         refuse_coding(estimator)
         estimator._learn(X, y, weighing)
         return
-    refuse_targets(y)
-    if weighing.persons is not None:
-        raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
-    if weighing.weights is not None and not X.table.ordered:
-        raise InvalidParameter("rows of a database have no fixed place that weights could stand beside.")
-    coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
-    found = encoded(X, task, *coding, streams=getattr(estimator, "_streams", None))
+    with before_the_charge(estimator):
+        found = _encoded(estimator, X, y, task, weighing)
     told = {
         "ledger": X.account(estimator.ledger),
         "random_state": X.coins(estimator.random_state),
@@ -145,6 +142,27 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder
+
+
+def _encoded(estimator: Any, X: Records, y: Any, task: Task, weighing: Weighing) -> Encoded:
+    """Encode records as an estimator wants them."""
+    refuse_targets(y)
+    if weighing.persons is not None:
+        raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
+    if weighing.weights is not None and not X.table.ordered:
+        raise InvalidParameter("rows of a database have no fixed place that weights could stand beside.")
+    coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
+    return encoded(X, task, *coding, streams=getattr(estimator, "_streams", None))
+
+
+@contextmanager
+def before_the_charge(estimator: Any) -> Iterator[None]:
+    """Let whoever sees that something failed here, or was interrupted, know that it was not paid for."""
+    try:
+        yield
+    except BaseException as failure:
+        failure.add_note(f"{type(estimator).__name__}: nothing was released, and nothing was charged.")
+        raise
 
 
 def target_of(schema: Schema, task: Literal["classification", "regression"]) -> Column:

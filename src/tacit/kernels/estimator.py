@@ -16,7 +16,7 @@ from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.effects import Effects, average_effects
-from tacit.estimators.encoded import in_lots, learn, stand_alone
+from tacit.estimators.encoded import before_the_charge, in_lots, learn, stand_alone
 from tacit.estimators.parameters import refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.saving.declared import FITTED
@@ -104,7 +104,8 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             shares = weighing.shares(len(targets), factors)
             features: Any
             if isinstance(records, StreamedRows):
-                features = records.rows.mapped(make, mapped.count)
+                with before_the_charge(self):
+                    features = records.rows.mapped(make, mapped.count)
                 targets, shares = beside(targets, features), None if shares is None else shares.beside(features)
             else:
                 features = make(records)

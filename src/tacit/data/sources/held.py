@@ -9,7 +9,7 @@ from tacit.data.parts import Slice
 from tacit.data.sources.table import BLOCK, Block, Table
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import DiskWriter
+from tacit.numerics.disk import Allowance, DiskWriter
 
 if TYPE_CHECKING:
     from tacit.data.records import Records
@@ -33,7 +33,9 @@ class HeldTable(Table):
         if records.unit is None:
             room.check_disk(records.n, len(names))
         self._types: dict[str, np.dtype[Any]] = {}
-        with DiskWriter(len(names), room.kept, samples=False) as writer:
+        # What the declared size refused would tell how many rows persons have.
+        allowance = Allowance(room.disk) if records.unit is None else Allowance()
+        with DiskWriter(len(names), room.kept, samples=False, allowance=allowance) as writer:
             for block in records.blocks(names):
                 self._types = {name: block[name].dtype for name in names}
                 writer.append(np.column_stack([block[name].astype(np.float64) for name in names]))
