@@ -9,7 +9,7 @@ import datetime
 import warnings
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -22,7 +22,8 @@ import tacit
 from tacit import Budget, Ledger, evaluation, statistics
 from tacit.data import Category, Flag, Key, Moment, Number, PublicEncoder, Records, Schema
 from tacit.errors import InvalidParameter
-from tacit.queries import StatisticalOracle
+from tacit.kernels import Polynomial
+from tacit.queries import SQPerceptron, StatisticalOracle
 
 NUMBERS = Schema({"a": Number(0, 10), "y": Flag("0", "1")}, target="y")
 WORDS = Schema({"c": Category(["a", "bb"]), "y": Flag("0", "1")}, target="y")
@@ -60,11 +61,24 @@ ENTRIES: dict[str, Callable[[Any, Ledger], object]] = {
     "groups of a sum": lambda cells, ledger: statistics.sum(
         [0, 1], low=0, high=1, epsilon=0.1, groups=cells, ledger=ledger
     ),
+    "labels of a kernel": lambda cells, ledger: tacit.PrivateKernelClassifier(
+        kernel=Polynomial(3), landmarks=ROWS / 2, epsilon=0.1, data_norm=1.0, classes=[0, 1], ledger=ledger
+    ).fit(ROWS, cells),
+    "labels of a predictor": lambda cells, ledger: tacit.InteractiveKernelPredictor(
+        kernel=Polynomial(3), epsilon=0.1, delta=1e-6, data_norm=1.0, ledger=ledger
+    ).fit(ROWS, cells),
+    "labels of a learner": lambda cells, ledger: SQPerceptron(
+        epsilon=0.1, delta=1e-6, data_norm=1.0, ledger=ledger
+    ).fit(ROWS, cells),
+    "labels of a conjunction": lambda cells, ledger: tacit.ConjunctionClassifier(
+        epsilon=0.1, error=0.4, confidence=0.6, ledger=ledger
+    ).fit(ROWS > 0.3, cells),
     "labels of a score": lambda cells, ledger: evaluation.accuracy(_judged, ROWS, cells, epsilon=0.1, ledger=ledger),
     "what a model predicts": lambda cells, ledger: evaluation.accuracy(
         _Model(cells), ROWS, [0, 1], epsilon=0.1, ledger=ledger
     ),
 }
+LABELS = [f"labels of a {what}" for what in ("fit", "kernel", "predictor", "learner", "conjunction")]
 WITHOUT_ORDER: dict[str, Callable[[], Any]] = {
     "set": lambda: {0, 1},
     "frozenset": lambda: frozenset([0, 1]),
@@ -83,9 +97,10 @@ WITHOUT_ORDER: dict[str, Callable[[], Any]] = {
 
 
 @pytest.fixture
-def ledger(tmp_path: Any) -> Ledger:
-    """Return a fresh account."""
-    return Ledger.create(f"sqlite:///{tmp_path}/l.db", name="x", budget=Budget(9.0))
+def ledger(tmp_path: Any, entry: str) -> Ledger:
+    """Return a fresh account, for whom the entry is about."""
+    unit: Literal["record", "person"] = "person" if "groups" in entry else "record"
+    return Ledger.create(f"sqlite:///{tmp_path}/l.db", name="x", budget=Budget(9.0, 1e-4), unit=unit)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
@@ -179,11 +194,11 @@ def test_a_text_of_polars_that_is_not_utf_8_is_met_like_any_other(
         usual = _told(TEXT_ENTRIES[entry], POLARS[kind](b"bb"), ledger)
         paid = ledger.spent
         odd = _told(TEXT_ENTRIES[entry], POLARS[kind](b"\xff\xfe"), ledger)
-    if entry == "labels of a fit":  # arrays without a schema: undeclared labels are refused
-        usual = odd
+    assert not any(capfd.readouterr())
+    if entry in LABELS:  # arrays without a schema: undeclared labels are refused
+        return
     assert odd == usual
     assert ledger.spent.epsilon == 2 * paid.epsilon
-    assert not any(capfd.readouterr())
 
 
 def test_texts_of_polars_read_like_those_of_a_list() -> None:
