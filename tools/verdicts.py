@@ -12,19 +12,43 @@ from typing import Any
 from tacit.audit import Question, Verdict, case
 from tacit.reports import verdicts
 
+BOTH, PURE, WITH_DELTA = (0.0, 1e-6), (0.0,), (1e-6,)
 METHODS = (
-    "PrivateLogisticRegression", "PrivateLogisticRegression-persons", "PrivateLinearSVC", "PrivateLinearRegression",
-    "PrivateERM", "PrivateKernelClassifier", "PrivateKernelRegressor", "StatisticalOracle", "evaluation.report",
-)  # fmt: skip
-EPSILON, DELTAS, CONFIDENCE = 1.0, (0.0, 1e-6), 0.999
+    ("PrivateLogisticRegression", "objective", BOTH),
+    ("PrivateLogisticRegression", "output", BOTH),
+    ("PrivateLogisticRegression", "gradient", WITH_DELTA),
+    ("PrivateLogisticRegression-softmax", "objective", PURE),
+    ("PrivateLogisticRegression-softmax", "gradient", WITH_DELTA),
+    ("PrivateLogisticRegression-persons", "objective", BOTH),
+    ("PrivateLogisticRegression-persons", "gradient", WITH_DELTA),
+    ("PrivateLinearSVC", "objective", BOTH),
+    ("PrivateLinearSVC", "output", BOTH),
+    ("PrivateLinearSVC", "gradient", WITH_DELTA),
+    ("PrivateLinearRegression", "objective", BOTH),
+    ("PrivateLinearRegression", "statistics", WITH_DELTA),
+    ("PrivateLinearRegression", "gradient", WITH_DELTA),
+    ("PrivateERM", "objective", BOTH),
+    ("PrivateERM", "gradient", WITH_DELTA),
+    ("PrivateKernelClassifier", None, BOTH),
+    ("PrivateKernelClassifier-fourier", None, BOTH),
+    ("PrivateKernelClassifier-tddl", None, BOTH),
+    ("PrivateKernelClassifier-matched", None, WITH_DELTA),
+    ("PrivateKernelClassifier-tdil", None, BOTH),
+    ("PrivateKernelRegressor", None, BOTH),
+    ("StatisticalOracle", None, BOTH),
+    ("evaluation.report", None, BOTH),
+    ("evaluation.report-regression", None, BOTH),
+)
+"""What is attacked, by which perturbation, and with which deltas."""
+EPSILON, CONFIDENCE = 1.0, 0.999
 PLACE = Path(verdicts.__file__).with_name(verdicts.PLACE)
 
 
 def audited() -> Iterator[dict[str, Any]]:
-    """Play with every method, pure and with a delta."""
-    for name in METHODS:
-        for delta in DELTAS:
-            chosen = case(name, Question(EPSILON, delta or None, None, None))
+    """Play with every method."""
+    for name, perturbation, deltas in METHODS:
+        for delta in deltas:
+            chosen = case(name, Question(EPSILON, delta or None, None, perturbation))
             report = chosen.audit(plays=chosen.sufficient(CONFIDENCE), confidence=CONFIDENCE)
             print(report.conclusion, flush=True)
             plain = report.plain()

@@ -50,8 +50,8 @@ KEYS = {
     "explain 1 --output e.png": ["budget", "words", "best_guess", "belief_from_a_tenth", "picture"],
     "inspect m.tacit": ["kind", "features", "classes", "card", "open"],
     "audit Laplace --epsilon 1 --plays 10": [
-        "name", "verdict", "exit_code", "conclusion", "claim", "confidence", "plays", "version", "code", "date", "rows",
-        "picture",
+        "name", "variant", "options", "verdict", "exit_code", "conclusion", "claim", "confidence", "plays", "version",
+        "code", "date", "rows", "picture",
     ],
     "reproduce noise": ["table", "delta", "rows", "holds"],
     "demo --output demo": [

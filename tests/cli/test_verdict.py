@@ -1,6 +1,7 @@
 """`tacit train --audit`: what the auditor printed stands in the card, and nothing else can."""
 
 import tacit
+from tacit.reports.verdicts import MethodVerdict
 
 
 def test_train_takes_the_verdict_that_the_command_printed(clinic):
@@ -17,3 +18,15 @@ def test_train_takes_the_verdict_that_the_command_printed(clinic):
         assert clinic.train("--ledger", clinic.address, "--audit", "v.json").code == 2
     assert clinic.train("--ledger", clinic.address, "--audit", "nowhere.json").code == 2
     assert clinic.ledger.head == head
+
+
+def test_train_takes_no_verdict_about_another_variant(clinic):
+    """One of another perturbation is refused before the charge; its own command names the perturbation."""
+    asked = ("audit", "PrivateLogisticRegression", "--epsilon", "0.5", "--plays", "10", "--json")
+    ended = clinic.run(*asked, "--perturbation", "output")
+    assert ended.plain["options"] == " --perturbation output"
+    (clinic.folder / "v.json").write_text(ended.out, "utf-8")
+    refused = clinic.train("--ledger", clinic.address, "--audit", "v.json")
+    assert (refused.code, "perturbation output" in refused.err) == (2, True)
+    assert not clinic.ledger.spent
+    assert "--perturbation output --plays 10" in MethodVerdict.of_json(ended.plain).command

@@ -64,7 +64,7 @@ def test_the_objective_is_perturbed_wherever_that_is_certified_at_no_loss(
     loss: Logistic, epsilon: float, delta: float, kind: str
 ) -> None:
     """With a delta, losses of one score and one sign perturb the objective, others the gradients or the output."""
-    assert default_kind(Budget(epsilon, delta), Setting(1000, 10, 1.0, loss)) == kind
+    assert default_kind(Budget(epsilon, delta).is_pure, loss) == kind
 
 
 @pytest.mark.parametrize("budget", [Budget(60, 1e-6), Budget(1, 1e-60)])

@@ -265,7 +265,7 @@ def test_the_perturbation_left_to_auto_depends_on_the_budget_and_the_loss_alone(
     assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), joint, "auto"), GradientPerturbation)
     assert isinstance(perturbation_for("auto", Budget(1.0), corner, "auto"), OutputPerturbation)
     assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), corner, "auto"), OutputPerturbation)
-    assert default_kind(Budget(1.0), setting) == "objective"
+    assert default_kind(True, setting.loss) == "objective"
 
 
 def test_no_replacement_moves_the_second_moment_by_more_than_root_two() -> None:

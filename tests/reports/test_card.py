@@ -143,7 +143,7 @@ def test_a_card_says_what_was_promised_and_charged(tmp_path):
     assert "epsilon=0.7" in deployment["additional_dp_information"]["composition"]
     assert card.tacit["charged"] == {"words": "epsilon=0.3, delta=1e-06", "epsilon": "3/10", "delta": "1/1000000"}
     assert card.tacit["entry"]["hash"] == ledger.entries()[-1].hash == ledger.head == card.tacit["ledger"]["head"]
-    assert card.tacit["audit"]["words"].startswith("holds: `tacit audit PrivateLogisticRegression --epsilon 1 --delta")
+    assert card.tacit["audit"]["variant"] == {"unit": "record", "perturbation": "objective", "classes": "two"}
     assert card.tacit["version"] == tacit.__version__
 
 

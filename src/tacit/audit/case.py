@@ -1,7 +1,7 @@
 """Audits: of any callable (`audit`), and ready to run for what has a name (`Case`, `Audited`)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from tacit.audit.attacks import Attack, Learned
@@ -119,6 +119,12 @@ class Question:
         return claim
 
     @property
+    def options(self) -> str:
+        """The options of the command that asks this, besides the claim."""
+        given = {"n-lambda": self.n_lambda, "perturbation": self.perturbation}
+        return "".join(f" --{name} {value}" for name, value in given.items() if value is not None)
+
+    @property
     def checked_n_lambda(self) -> float | None:
         """The number of records times the ridge, if one was chosen."""
         return None if self.n_lambda is None else self.ridge(1.0)
@@ -134,7 +140,11 @@ class Question:
 @final
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One audit; `plays` is how many a first look takes, `name` and `note` are for people."""
+    """One audit; `plays` is how many a first look takes, `name` and `note` are for people.
+
+    `variant` tells which of the things that a method can do is attacked: its perturbation or method, its loss, for
+    whom, and how many classes. `options` are those of the command that asks for it.
+    """
 
     claim: Budget
     mechanism: Mechanism
@@ -145,6 +155,8 @@ class Case:
     exact: Exact | None = None
     note: str = ""
     name: str = ""
+    variant: Mapping[str, str] = field(default_factory=dict)
+    options: str = ""
 
     def audit(
         self,
@@ -168,10 +180,14 @@ class Case:
                 jobs=jobs, progress=progress, patience=patience, enough=enough,
             )  # fmt: skip
         except Interrupted as trouble:
-            return AuditReport(self.name, self.claim, level, count, (), self.exact, str(trouble), self.note)
+            return self._report(level, count, (), str(trouble))
         findings, trouble_with = _attacked(played, arms, self.claim, each)
         said = trouble_with or played.trouble
-        return AuditReport(self.name, self.claim, level, len(played), findings, self.exact, said, self.note)
+        return self._report(level, len(played), findings, said)
+
+    def _report(self, level: float, plays: int, findings: tuple[Finding, ...], trouble: str | None) -> AuditReport:
+        said = self.exact, trouble, self.note, self.variant, self.options
+        return AuditReport(self.name, self.claim, level, plays, findings, *said)
 
     def sufficient(self, confidence: float) -> int:
         """Return how many plays a look takes that could refute the claim, but at most twenty times a first look."""
@@ -201,10 +217,11 @@ class Audited:
             if option not in self.options and getattr(question, option) is not None:
                 raise InvalidParameter(f"{self.name} has no {option.replace('_', '-')}. Leave it out.")
         built = self.build(replace(question, delta=self._claimed(question).delta))
+        built = replace(built, name=self.name, options=question.options)
         if question.delta is not None or not built.claim.delta:
-            return replace(built, name=self.name)
+            return built
         said = f"no delta was given: delta={built.claim.delta:g} is audited"
-        return replace(built, name=self.name, note=f"{built.note}; {said}" if built.note else said)
+        return replace(built, note=f"{built.note}; {said}" if built.note else said)
 
     def _claimed(self, question: Question) -> Budget:
         claim = question.claim

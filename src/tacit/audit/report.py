@@ -1,7 +1,8 @@
 """What an audit concludes, and in which words."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, final
@@ -66,7 +67,11 @@ class Exact:
 @final
 @dataclass(frozen=True)
 class AuditReport:
-    """The outcome of an audit: the claim, what each attack showed, what exact densities say, and the verdict."""
+    """The outcome of an audit: the claim, what each attack showed, what exact densities say, and the verdict.
+
+    `variant` tells which of the things that a method can do was attacked, `options` what the command was given besides
+    the claim.
+    """
 
     name: str
     claim: Budget
@@ -76,6 +81,8 @@ class AuditReport:
     exact: Exact | None = None
     trouble: str | None = None
     note: str = ""
+    variant: Mapping[str, str] = field(default_factory=dict)
+    options: str = ""
 
     @property
     def epsilon_bound(self) -> float:
@@ -166,6 +173,8 @@ class AuditReport:
         """Return the report as plain values, with the day and the code that was attacked."""
         return {
             "name": self.name,
+            "variant": dict(self.variant),
+            "options": self.options,
             "verdict": str(self.verdict),
             "exit_code": self.exit_code,
             "conclusion": self.conclusion,

@@ -64,7 +64,7 @@ def evaluate(
             out.result(priced(price), str(price))
             return
         files.check(Inputs((source,), ledger, (model, about, audit)))
-        added.check_scores()
+        added.check_scores(records)
         if paying is None and seed is None:
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
         options = [("--delta", f"{delta:g}" if delta else None), *records_options(unit, key, part)]

@@ -12,12 +12,13 @@ import typer
 
 from tacit.cli.paying import write_all
 from tacit.cli.places import Inputs
+from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.files import check_room, write_whole
 from tacit.models.file import save
 from tacit.reports.card import Card
 from tacit.reports.registry import check_answers
-from tacit.reports.verdicts import SCORES, MethodVerdict, check_about
+from tacit.reports.verdicts import SCORES, MethodVerdict, check_about, variant_of, variant_of_scores
 
 _ROOM = 4 * 2**20
 _FILLED = ("domain",)
@@ -80,7 +81,7 @@ class Added:
     audit: Mapping[str, Any] | None
 
     @classmethod
-    def read(cls, about: Path | None, audit: Path | None) -> Self:
+    def read(cls, about: Path | None, audit: Path | None = None) -> Self:
         """Read answers and a verdict; refuse, before any charge, what no card of a model could take."""
         answers = answers_in(about)
         for name in _FILLED:
@@ -88,15 +89,18 @@ class Added:
                 raise InvalidParameter(f"tacit fills in {name!r} by itself. Leave it out of {str(about)!r}.")
         return cls(answers, None if audit is None else _verdict(audit))
 
-    def check_about(self, model: Any) -> None:
+    def check_about(self, model: Any, records: Records) -> None:
         """Refuse a verdict that is not about what is to be fitted."""
         if self.audit is not None:
-            check_about(MethodVerdict.of_json(self.audit), type(model).__name__)
+            classes = len(records.schema.classes)
+            variant = variant_of(model, records.whom.kind, pure=not model.delta, classes=classes)
+            check_about(MethodVerdict.of_json(self.audit), type(model).__name__, variant)
 
-    def check_scores(self) -> None:
-        """Refuse a verdict that is not about private scores."""
+    def check_scores(self, records: Records) -> None:
+        """Refuse a verdict that is not about private scores of such records."""
         if self.audit is not None:
-            check_about(MethodVerdict.of_json(self.audit), SCORES)
+            classes = len(records.schema.classes)
+            check_about(MethodVerdict.of_json(self.audit), SCORES, variant_of_scores(records.whom.kind, classes))
 
 
 def answers_in(about: Path | None) -> dict[str, str]:

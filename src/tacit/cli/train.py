@@ -71,7 +71,7 @@ def train(
             out.result(priced(price), str(price))
             return
         files.check(Inputs((source, public_table(landmarks)), ledger, (schema, about, audit)))
-        added.check_about(model)
+        added.check_about(model, records)
         if paying is None and seed is None:
             out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
         options = [

@@ -10,7 +10,7 @@ from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import MethodName, model_for
 from tacit.cli.paying import carded, finish, names_of, priced, telling
 from tacit.cli.places import Inputs
-from tacit.cli.products import About, Added, AuditFile, CardFile, Files, name_of, records_options, repeated, shown
+from tacit.cli.products import About, Added, CardFile, Files, name_of, records_options, repeated, shown
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
@@ -38,7 +38,6 @@ def tune(
     report: sources.ModelReport = None,
     card: CardFile = None,
     about: About = None,
-    audit: AuditFile = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
@@ -53,7 +52,7 @@ def tune(
     """
     with answering(as_json, quiet) as out:
         files = Files(report or output.with_suffix(".html"), output, card)
-        declared, added = Schema.load(schema), Added.read(about, audit)
+        declared, added = Schema.load(schema), Added.read(about)
         check_declared(declared)
         paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
@@ -69,8 +68,7 @@ def tune(
         if dry_run:
             out.result(priced(price), str(price))
             return
-        files.check(Inputs((source,), ledger, (schema, about, audit)))
-        added.check_about(search.estimator)
+        files.check(Inputs((source,), ledger, (schema, about)))
         if paying is None and seed is None:
             out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
         options = [

@@ -20,7 +20,15 @@ from tacit.files import write_whole
 from tacit.releases import Release
 from tacit.reports import facts
 from tacit.reports.registry import ASKED, OPEN, checked_record, flat, open_fields, record_of, shortened
-from tacit.reports.verdicts import SCORES, MethodVerdict, check_about, verdict_for
+from tacit.reports.verdicts import (
+    SCORES,
+    MethodVerdict,
+    check_about,
+    variant_of,
+    variant_of_scores,
+    verdict_for,
+    without_verdict,
+)
 from tacit.reports.yaml import to_yaml
 from tacit.version import VERSION
 
@@ -98,8 +106,7 @@ def card_of_model(
         "deployment.model.interactivity_description": "Whoever has the model predicts as often as they like.",
         "deployment.implementation.mechanisms": f"{name}({chosen}). {facts.DRAWING}",
     }
-    verdict = _verdict(name, release, audit)
-    own = {**_own(release, ledger), "audit": _audited(name, release, verdict), "model": name}
+    own = {**_own(release, ledger), "audit": _audited(name, _variant(model, release), release, audit), "model": name}
     return Card(record_of(shortened(known), answers or {}), own)
 
 
@@ -120,8 +127,8 @@ def card_of_scores(
         "deployment.model.release_type_description": "All scores are computed from one released table.",
         "deployment.implementation.mechanisms": f"A noisy table of how {name} scores held-out records. {facts.DRAWING}",
     }
-    verdict = _verdict(SCORES, release, audit)
-    own = {**_own(release, ledger), "audit": _audited(SCORES, release, verdict), "scores of": name}
+    told = _audited(SCORES, variant_of_scores(release.unit, _classes(model)), release, audit)
+    own = {**_own(release, ledger), "audit": told, "scores of": name}
     return Card(record_of(shortened(known), answers or {}), own)
 
 
@@ -182,9 +189,13 @@ def _common(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
     }
 
 
+def _is_tuned(release: Release[Any]) -> bool:
+    return type(release.event).__name__ == "RepeatAndSelectDpEvent"
+
+
 def _tuned(release: Release[Any]) -> str:
     """Say what is known of tuning: that of a private search is part of what was charged."""
-    if type(release.event).__name__ != "RepeatAndSelectDpEvent":
+    if not _is_tuned(release):
         return ""
     return "Parameters were chosen by a private search whose whole cost is the epsilon stated here. "
 
@@ -230,21 +241,30 @@ def _own(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
     return found
 
 
-def _verdict(name: str, release: Release[Any], audit: Mapping[str, Any] | None) -> MethodVerdict | None:
-    """Return the verdict that was given, if it is about this method, or else the one that comes along."""
-    if audit is None:
-        pure = release.budget is None or release.budget.is_pure
-        return verdict_for(name, pure=pure, persons=release.unit == "person")
-    given = MethodVerdict.of_json(audit)
-    check_about(given, name)
-    return given
+def _variant(model: Any, release: Release[Any]) -> dict[str, str]:
+    """Return which variant of its class a fitted model is; one that a private search chose is another mechanism."""
+    pure = release.budget is None or release.budget.is_pure
+    found = variant_of(model, release.unit, pure=pure, classes=_classes(model))
+    return {**found, "tuned": "yes"} if _is_tuned(release) else found
 
 
-def _audited(name: str, release: Release[Any], verdict: MethodVerdict | None) -> dict[str, Any]:
-    if verdict is not None:
-        return verdict.plain()
-    claim = "" if release.budget is None else f" --epsilon {release.budget.epsilon:g}"
-    return {"verdict": "none", "words": f"none; attack the method with: tacit audit {name}{claim}"}
+def _classes(model: Any) -> int:
+    known = getattr(model, "classes_", None)
+    return 0 if known is None else len(known)
+
+
+def _audited(
+    name: str, variant: Mapping[str, str], release: Release[Any], audit: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the verdict that was given, if it is about this, or else the one that comes along, if there is one."""
+    if audit is not None:
+        given = MethodVerdict.of_json(audit)
+        check_about(given, name, variant)
+        return given.plain()
+    if release.budget is None:
+        return {"verdict": "none", "words": "none: there is no claim to attack"}
+    found = verdict_for(name, variant, pure=release.budget.is_pure)
+    return without_verdict(variant) if found is None else found.plain()
 
 
 def _release_of(model: Any) -> Release[Any]:

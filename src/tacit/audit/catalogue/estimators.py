@@ -158,8 +158,10 @@ def logistic_search(claim: Budget, n_lambda: float | None, tiny_sets: int, ancho
     return search(lambda count: problem.law(count, 2), pairs)
 
 
-def _linear(estimator: Callable[..., Any], loss: PointwiseLoss, formula: Formula) -> Callable[[Question], Case]:
-    """Return the audit of a linear classifier with any perturbation.
+def _linear(
+    estimator: Callable[..., Any], loss: PointwiseLoss, formula: Formula, called: str | None = None
+) -> Callable[[Question], Case]:
+    """Return the audit of a linear classifier with any perturbation; `called` is the name of the loss.
 
     For the pure objective of the logistic loss there is a search over large sets as well.
     """
@@ -168,6 +170,7 @@ def _linear(estimator: Callable[..., Any], loss: PointwiseLoss, formula: Formula
         claim, n_lambda, kind = question.claim, question.checked_n_lambda, _kind(question)
         fixed = partial(estimator, **_fixed(claim), perturbation=kind, classes=[-1.0, 1.0])
         case = LinearProblem(loss, formula, kind, claim, n_lambda).case(fixed, _PLAYS)
+        case = replace(case, variant=_variant(kind, "two", loss=called))
         searched = kind == "objective" and claim.is_pure and isinstance(loss, Logistic)
         return with_found(case, logistic_search(claim, n_lambda, tiny_sets=4)) if searched else case
 
@@ -185,7 +188,8 @@ def softmax(question: Question) -> Case:
     fixed = partial(PrivateLogisticRegression, **_fixed(claim), perturbation=_kind(question), classes=[0, 1, 2])
     first, second = (rows, np.array([0, 2])), (rows, np.array([1, 2]))
     attack = Canary((1.0, -1.0, 0.0, 0.0, 0.0, 0.0))
-    return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (attack,), _PLAYS)
+    variant = _variant(_kind(question), "several")
+    return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (attack,), _PLAYS, variant=variant)
 
 
 def persons(question: Question) -> Case:
@@ -200,7 +204,8 @@ def persons(question: Question) -> Case:
         return fixed(alpha=alpha).fit(np.ones((len(owners), 1)), labels[owners], groups=owners)
 
     first, second = ((np.array([label, 1.0]), np.array([rows, 1])) for label, rows in ((1.0, 20), (-1.0, 3)))
-    return Case(claim, fit, first, second, (Canary((1.0, 0.0)),), _PLAYS, note="a person of 20 rows")
+    variant, note = _variant(_kind(question), "two", unit="person"), "a person of 20 rows"
+    return Case(claim, fit, first, second, (Canary((1.0, 0.0)),), _PLAYS, note=note, variant=variant)
 
 
 def regression(question: Question) -> Case:
@@ -212,10 +217,18 @@ def regression(question: Question) -> Case:
     fixed = partial(PrivateLinearRegression, **_fixed(claim), target_range=(-1.0, 1.0), perturbation=cast(Way, kind))
     if kind == "objective":
         loss, formula = HuberRegression(1.0, 1.0), huber_regression(1.0)
-        return LinearProblem(loss, formula, kind, claim, question.checked_n_lambda).case(fixed, _PLAYS)
+        case = LinearProblem(loss, formula, kind, claim, question.checked_n_lambda).case(fixed, _PLAYS)
+        return replace(case, variant=_variant(kind))
     alpha = ridge_for(question.checked_n_lambda, 1)
     first, second = ((np.array([[1.0]]), np.array([target])) for target in (1.0, -1.0))
-    return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (Learned(),), _PLAYS)
+    variant = _variant(kind)
+    return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (Learned(),), _PLAYS, variant=variant)
+
+
+def _variant(kind: str, classes: str | None = None, unit: str = "record", loss: str | None = None) -> dict[str, str]:
+    """Say what of an estimator is attacked, as a card says it of a model."""
+    told = {"unit": unit, "perturbation": kind, "loss": loss, "classes": classes}
+    return {name: fact for name, fact in told.items() if fact is not None}
 
 
 def _kind(question: Question) -> Kind:
@@ -228,8 +241,8 @@ def _kind(question: Question) -> Kind:
 _OPTIONS = ("n_lambda", "perturbation")
 # In sets of a few records there is so much noise that the margin is the largest.
 _LOGISTIC = _linear(PrivateLogisticRegression, Logistic(MARGIN), logistic(MARGIN))
-_HINGE = _linear(partial(PrivateLinearSVC, width=0.5), HuberHinge(0.5), huber_hinge(0.5))
-_OWN = _linear(partial(PrivateERM, HuberHinge(1.0)), HuberHinge(1.0), huber_hinge(1.0))
+_HINGE = _linear(partial(PrivateLinearSVC, width=0.5), HuberHinge(0.5), huber_hinge(0.5), called="huber")
+_OWN = _linear(partial(PrivateERM, HuberHinge(1.0)), HuberHinge(1.0), huber_hinge(1.0), called="HuberHinge")
 ESTIMATORS = (
     Audited("PrivateLogisticRegression", _LOGISTIC, _OPTIONS),
     Audited("PrivateLogisticRegression-softmax", softmax, _OPTIONS),

@@ -117,7 +117,10 @@ def classifier(way: Literal["landmarks", "fourier", "tddl", "matched", "tdil", "
             ).fit(*data)  # fmt: skip
             return np.asarray(model.model_.scores(_ROW)).ravel()
 
-        return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
+        method, loss = ("tdil" if way == "ball" else way), ("logistic" if smooth else "hinge")
+        variant = {"unit": "record", "method": method, "loss": loss, "classes": "two"}
+        variant |= {"perturbation": "objective"} if smooth else {}
+        return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS, variant=variant)
 
     return build
 
@@ -132,7 +135,8 @@ def regressor(question: Question) -> Case:
         )
         return np.asarray(model.fit(*data).predict(_ROW))
 
-    return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS)
+    variant = {"unit": "record", "method": "landmarks", "loss": "absolute", "perturbation": "objective"}
+    return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS, variant=variant)
 
 
 _RIDGE = ("n_lambda",)

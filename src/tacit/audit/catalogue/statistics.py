@@ -20,13 +20,13 @@ _AGES = [20.0, 40.0, 60.0]
 _LOW_ANSWER = Canary((-1.0,))
 
 
-def _of_ages(run: Callable[..., Any], attack: Attack = _LOW_ANSWER) -> Callable[[Question], Case]:
+def _of_ages(run: Callable[..., Any], attack: Attack = _LOW_ANSWER, **variant: str) -> Callable[[Question], Case]:
     """Return the audit of a function of three ages, one of which leaves its declared range on either side."""
 
     def build(question: Question) -> Case:
         first, second = (np.array([age, *_AGES]) for age in (-_FAR, _FAR))
         budget = {"epsilon": question.epsilon} | ({"delta": question.delta} if question.delta else {})
-        return Case(question.claim, partial(run, **budget), first, second, (attack,), _PLAYS)
+        return Case(question.claim, partial(run, **budget), first, second, (attack,), _PLAYS, variant=variant)
 
     return build
 
@@ -88,9 +88,12 @@ def _oracle(question: Question) -> Case:
     below, above, scale = (0.375, 0.625), (0.625, 0.375), 2 / (len(first) * claim.epsilon)
     ratio = LikelihoodRatio.shifted(lambda noise: -np.abs(noise).sum(axis=1) / scale, below, above)
     attack = Canary((-1.0, 1.0)) if claim.delta else ratio
-    return Case(claim, answers, first, second, (attack, LowBits(below, above)), _ORACLE_PLAYS)
+    attacks, variant = (attack, LowBits(below, above)), {"unit": "record"}
+    return Case(claim, answers, first, second, attacks, _ORACLE_PLAYS, variant=variant)
 
 
+_in_bins = partial(_report, bins=[0.3, 0.5, 0.7])
+_SCORES = {"unit": "record"}
 _quantile = partial(statistics.quantile, fraction=0.5, low=0, high=100, candidates=50)
 STATISTICS = (
     Audited("statistics.count", _of_ages(lambda ages, **budget: statistics.count(ages > 50, **budget))),
@@ -102,8 +105,8 @@ STATISTICS = (
         "evaluation.accuracy",
         _of_ages(lambda ages, **budget: evaluation.accuracy(_Always(), ages, ages > 50, **budget).release),
     ),
-    Audited("evaluation.report", _of_ages(partial(_report, bins=[0.3, 0.5, 0.7]), Canary((-1.0, 1.0)))),
-    Audited("evaluation.report-chosen", _of_ages(_report, Canary((-1.0, 1.0)))),
-    Audited("evaluation.report-regression", _of_ages(_regression, Canary((-1.0, 1.0, -1.0, 1.0)))),
+    Audited("evaluation.report", _of_ages(_in_bins, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
+    Audited("evaluation.report-chosen", _of_ages(_report, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
+    Audited("evaluation.report-regression", _of_ages(_regression, Canary((-1.0, 1.0, -1.0, 1.0)), **_SCORES)),
     Audited("StatisticalOracle", _oracle),
 )

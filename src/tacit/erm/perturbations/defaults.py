@@ -25,6 +25,7 @@ from typing import Literal
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.checks import positive_number
+from tacit.erm.losses.loss import Loss
 from tacit.erm.perturbations.calibration import gaussian_is_certified
 from tacit.erm.perturbations.gradient import GradientPerturbation
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
@@ -49,7 +50,7 @@ def perturbation_for(kind: str, budget: Budget, setting: Setting, alpha: float |
     """Build the perturbation, choosing what was left to `auto`."""
     chosen = kind
     if kind == "auto":
-        chosen = default_kind(budget, setting)
+        chosen = default_kind(budget.is_pure, setting.loss)
         if chosen == "objective" and not budget.is_pure and not gaussian_is_certified(budget, setting):
             # An epsilon above 50, or hardly any delta: noise of a pure budget is as good, and leaves delta unspent.
             budget = Budget.amount(budget.exact_epsilon, Fraction(0))
@@ -69,11 +70,11 @@ def checked_alpha(alpha: object) -> float:
     return positive_number("alpha, if it is not 'auto',", alpha)
 
 
-def default_kind(budget: Budget, setting: Setting) -> Kind:
+def default_kind(pure: bool, loss: Loss) -> Kind:
     """Perturb the objective where it costs no accuracy, else the gradients; the output when the loss is not smooth."""
-    if math.isinf(setting.loss.smoothness):
+    if math.isinf(loss.smoothness):
         return "output"
-    return "objective" if budget.is_pure or (setting.loss.one_sided and not setting.is_joint) else "gradient"
+    return "objective" if pure or loss.one_sided else "gradient"
 
 
 def unit_noise(budget: Budget, coordinates: int, filled: int | None = None) -> float:
