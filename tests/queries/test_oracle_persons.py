@@ -1,5 +1,6 @@
 """The oracle about persons: one person moves a sum no more than one record does, and means are over persons."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tacit.data import Category, Flag, Key, Number, Records, Schema
 from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
 from tacit.queries import (
+    SQPCA,
     Histogram,
     RowSums,
     SecondMoments,
@@ -23,6 +25,7 @@ from tacit.queries import (
     StatisticalQuery,
 )
 from tacit.queries.oracle.plan import Demand
+from tacit.queries.oracle.session import Session
 from tacit.sums.engines.opening import engine_for
 
 COLUMNS = {"id": Key(), "age": Number(0, 100), "days": Number(0, 20), "ward": Category(["a", "b"]), "ill": Flag()}
@@ -141,14 +144,55 @@ def test_conversations_about_persons_are_never_split() -> None:
         oracle.conversation(2, epsilon=1.0, plan="split")
 
 
-def test_learners_learn_from_persons_or_say_that_they_do_not(tmp_path: Path) -> None:
-    """Naive Bayes asks by column; a perceptron and k-means of encoded rows refuse persons, uncharged."""
+LEARNERS: list[Callable[..., Any]] = [
+    lambda **rest: SQNaiveBayes(1.0, **rest),
+    lambda **rest: SQPerceptron(1.0, **rest),
+    lambda **rest: SQKMeans(2, 1.0, **rest),
+    lambda **rest: SQKMeans(2, 1.0, bounds=(-1.0, 1.0), **rest),
+    lambda **rest: SQPCA(2, 1.0, **rest),
+]
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_learners_learn_from_persons(make: Callable[..., Any], tmp_path: Path) -> None:
+    """By column or from encoded rows: the release is for persons, and a ledger for records refuses it."""
     ledger = Ledger.create(f"sqlite:///{tmp_path}/p.db", name="p", budget=Budget(10), unit="person")
+    plain = Ledger.create(f"sqlite:///{tmp_path}/r.db", name="r", budget=Budget(10))
     records = _records(_person(20, 100.0, 0.0, "a", True))
-    model = SQNaiveBayes(1.0, ledger=ledger).fit(records)
+    model = make(ledger=ledger).fit(records)
     assert model.release_.unit == "person"
+    assert "who is in the table" in model.release_.guarantee
     assert ledger.spent == Budget(1)
-    for learner in (SQPerceptron(1.0, ledger=ledger), SQKMeans(2, 1.0, ledger=ledger)):
-        with pytest.raises(InvalidParameter, match="unit"):
-            learner.fit(records)
-    assert ledger.spent == Budget(1)
+    with pytest.raises(InvalidParameter, match="promises for each record"):
+        make(ledger=plain).fit(records)
+    assert plain.entries() == []
+    assert make(random_state=0).fit(records).plans_[0].n == records.n
+
+
+@pytest.mark.parametrize("make", LEARNERS[1:])
+def test_a_person_moves_what_a_learner_of_encoded_rows_asks_no_more_than_was_paid_for(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows of one person turned round, in each query of the first round; as rows they move some of them further."""
+    opened: list[Any] = []
+
+    def kept(source: Any, budget: Any, rounds: Any, **rest: Any) -> Session:
+        opened.append((source.engine, rounds[0]))
+        return Session(source, budget, rounds, **rest)
+
+    monkeypatch.setattr("tacit.queries.learners.learner.Session", kept)
+    mine, theirs = _person(20, 100.0, 20.0, "a", True), _person(20, 0.0, 0.0, "b", False)
+    further = []
+    for unit in ("id", None):
+        opened.clear()
+        for person in (mine, theirs):
+            make(random_state=0).fit(_records(person, unit=unit))
+        (one, queries), (other, _) = opened
+        for query in queries:
+            moved = one.sums([one.prepare(query)])[0].astype(float) - other.sums([other.prepare(query)])[0].astype(
+                float
+            )
+            needs = Demand.of_queries([query], one.n, cut=one.cut, whom=one.unit)
+            further.append(np.abs(moved).sum() > needs.l1 or np.linalg.norm(moved) > needs.l2)
+            assert unit is None or not further[-1]
+    assert any(further)

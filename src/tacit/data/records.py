@@ -186,14 +186,6 @@ class Records:
         found = self.persons()
         return None if found is None else found.weights
 
-    def refuse_persons(self, what: str) -> None:
-        """Refuse, before anything is charged, what protects each row by itself only."""
-        if self._unit is not None:
-            raise InvalidParameter(
-                f"{what} protects each row by itself, and these records have a unit ({self._unit!r}): a person with "
-                "many rows would not be protected. Nothing was charged."
-            )
-
     def _owned(self) -> Persons:
         """Read whose the rows are, once."""
         if self._persons is None:

@@ -20,6 +20,7 @@ from tacit.data.columns import Column
 from tacit.data.frames import clean_columns
 from tacit.data.labels import checked_classes
 from tacit.data.levels import Levelled
+from tacit.data.persons import Persons
 from tacit.data.records import Records, payer
 from tacit.data.sources.table import Block
 from tacit.errors import InvalidParameter
@@ -138,13 +139,13 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any) -> None:
         """Learn from rows in memory, or from records that are encoded as such."""
-        rows = X
+        rows, persons = X, None
         if isinstance(X, Records):
-            X.refuse_persons(type(self).__name__)
-            found = encoded(X, "none")
-            rows, self.encoder_ = found.rows, found.encoder
+            held = X.held()
+            found = encoded(held, "none")
+            rows, self.encoder_, persons = found.rows, found.encoder, held.persons()
         self._declare(rows)
-        engine = engine_of_arrays(validated(self, rows))
+        engine = engine_of_arrays(validated(self, rows), persons=persons)
         self._ask(self._source(engine, X), engine.names, Labels())
 
     def _source(self, engine: Engine, owned: Any) -> StatisticalOracle | Engine:
@@ -212,13 +213,13 @@ class SQClassifier(ExactAccuracy, SQLearner):
         refuse_targets(y)
         self._fit_records(X)
 
-    def _fit_rows(self, X: Any, y: Any, declared: ArrayLike | None, owned: Any) -> None:
+    def _fit_rows(self, X: Any, y: Any, declared: ArrayLike | None, owned: Any, persons: Persons | None = None) -> None:
         """Learn from rows in memory, which `owned` pays for: they themselves, or the records that became them."""
         self._declare(X)
         rows, cells = self._rows(X, y)
         self.classes_, indices, assumed = known_classes(declared, cells, self.most_classes)
         self._check_rate(len(self.classes_))
-        engine = engine_of_arrays(rows, indices, labels=(0, 1))
+        engine = engine_of_arrays(rows, indices, labels=(0, 1), persons=persons)
         labels = Labels("y", tuple(range(len(self.classes_))))
         self._ask(self._source(engine, owned), self._row_columns(engine.names[:-1]), labels, assumed)
 

@@ -91,10 +91,10 @@ class SQPerceptron(SQClassifier):
         self._norm = known_norm(self.data_norm, X)
 
     def _fit_records(self, records: Records) -> None:
-        records.refuse_persons(type(self).__name__)
-        found = encoded(records, "classification")
+        held = records.held()
+        found = encoded(held, "classification")
         declared = self.classes if self.classes is not None else found.classes
-        self._fit_rows(found.rows, found.targets, declared, records)
+        self._fit_rows(found.rows, found.targets, declared, records, held.persons())
         self.encoder_ = found.encoder
 
     def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.columns import SMALLEST, Number
+from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
 from tacit.noise import unique_name
 from tacit.numerics.arrays import Floats
@@ -23,8 +24,11 @@ def engine_of_arrays(
     label: str = "y",
     labels: tuple[Any, Any] = (-1, 1),
     identity: str | None = None,
+    persons: Persons | None = None,
 ) -> MemoryEngine:
     """Return the engine for a matrix of finite numbers, clamped to [low, high], and numeric labels.
+
+    With `persons`, whose rows they are, sums are over persons, each by the mean over their rows.
 
     Columns are called x0, x1, ... unless named. Whoever calls has read X and y cell by cell already.
     """
@@ -44,11 +48,12 @@ def engine_of_arrays(
         columns[label] = Number(-bound, bound)
     return MemoryEngine(
         ArrayCells(rows, features, None if marks is None else label, marks),
-        n,
+        n if persons is None else persons.n,
         columns,
         label=None if marks is None else label,
         labels=labels,
         identity=identity or unique_name(),
+        persons=persons,
     )
 
 
