@@ -370,7 +370,7 @@ def test_no_door_charges_for_a_file_that_changed(tmp_path: Path, door: str, unit
     path, small = written(tmp_path / "a.csv", lines), 1 if door == "streamed fit" else 2**29
     records = Records(path, schema, unit=unit, memory=small)
     model = PrivateLogisticRegression(1.0, random_state=1).fit(records)
-    ledger = Ledger.create(tmp_path / "ledger.db", name="l", budget=Budget(9), unit=records.whom)
+    ledger = Ledger.create(tmp_path / "ledger.db", name="l", budget=Budget(9), unit=records.whom.kind)
     written(path, lines + f"70,{MARK},1,1\n")
     doors: dict[str, Callable[[], object]] = {
         "fit": lambda: PrivateLogisticRegression(1.0, ledger=ledger).fit(records),

@@ -116,7 +116,7 @@ def test_a_table_that_grew_is_refused_uncharged(spark: Any, frame: Any, tmp_path
     records = Records(ibis.pyspark.connect(spark).table("people_then"), schema_for("answer"), unit=unit)
     assert records.n <= 100
     frame.limit(110).createOrReplaceTempView("people_then")
-    ledger = Ledger.create(tmp_path / "l.db", name="x", budget=Budget(1), unit=records.whom)
+    ledger = Ledger.create(tmp_path / "l.db", name="x", budget=Budget(1), unit=records.whom.kind)
     with pytest.raises(InvalidParameter, match="no longer has as many records"):
         PrivateLogisticRegression(1.0, ledger=ledger).fit(records)
     assert not ledger.entries()

@@ -241,7 +241,7 @@ class Uncoded(Column):
 @final
 @dataclass(frozen=True)
 class Key(Uncoded):
-    """An id of whole numbers or text: never coded, never asked about; it may fix the part that a record belongs to."""
+    """An id (whole numbers, text, UUIDs): never coded, never asked about; it may fix the part that a record is in."""
 
     def clean(self, values: AnyArray) -> tuple[Integers, State]:
         """Return a public whole number for every id."""
