@@ -325,3 +325,14 @@ def test_a_schema_that_does_not_fit_its_values_is_told_for_an_epsilon(clinic):
     for wrong in (("--ledger", clinic.address), ("--seed", "1"), ("--epsilon", "0.1", "--seed", "1", "--ledger", "x")):
         assert clinic.run(*asked, *wrong).code == 2
     assert clinic.run("schema", "check", "s.toml", "--epsilon", "0.1").code == 2
+
+
+def test_an_account_for_persons_says_which(clinic):
+    """The columns of ids are given at its creation, and shown from then on; records have none."""
+    address = f"sqlite:///{clinic.folder / 'people.db'}"
+    account = "--name", "p", "--epsilon", "1", "--unit", "person"
+    created = clinic.run("ledger", "create", address, *account, "--ids", "patient", "--ids", "patient_no", "--json")
+    assert (created.plain["unit"], created.plain["ids"]) == ("person", ["patient", "patient_no"])
+    assert "by 'patient' or 'patient_no'" in " ".join(clinic.run("ledger", "show", address).out.split())
+    assert clinic.run("ledger", "show", clinic.address, "--json").plain["ids"] == []
+    assert clinic.run("ledger", "create", address, "--name", "r", "--epsilon", "1", "--ids", "patient").code == 2
