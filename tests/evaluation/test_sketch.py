@@ -151,3 +151,18 @@ def test_too_large_a_table_is_refused() -> None:
     """The number of groups times bins has a public limit."""
     with pytest.raises(InvalidParameter, match="too many"):
         Sketch(Budget(1), Layout("several", 5000, 500, (0.0,), (), -36.0, 36.0, True, True), 10)
+
+
+def test_a_score_that_many_share_has_one_knot() -> None:
+    """What lies at a limit, or in a narrow bin between two cuts, lies whole at one knot and comes back as one score."""
+    knots = Knots.at((-1.0, 0.4999, 0.5, 2.0), (0.4999, 0.5), (-36.0, 36.0))
+    assert knots.alike.tolist() == [True, False, False, True, False, False, True]
+    assert knots.count == 4 * 2 + 3 - 2
+    bins, shares = knots.placed(np.array([-36.0, -35.9, 0.49995, 36.0, 1e9]))
+    assert bins.tolist() == [0, 1, 3, 6, 6]
+    assert shares[[0, 2, 3, 4]].tolist() == [0.0, 0.0, 0.0, 0.0]
+    assert np.all(np.diff(knots.middles) >= 0)
+    assert np.allclose(knots.places(np.array([0.1, 0.9]))[[0, -1]], [[-36.0, -36.0], [36.0, 36.0]])
+    for matrix in (knots.filling, knots.smearing):
+        assert np.allclose(matrix.sum(axis=0), 1.0)
+    assert np.allclose(knots.gathering @ knots.filling, np.eye(knots.count))

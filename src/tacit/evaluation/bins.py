@@ -39,8 +39,11 @@ _BELOW = 1e-3
 _STRIDE, _STRIDES = 1.6, 12
 """By how much each bin is longer than the one before it, where errors are rare, and how many such bins there may be."""
 
-_SHARED, _SHARED_NOISE = 0.6, 3.0
+_SHARED, _SHARED_NOISE = 0.4, 3.0
 """A score is one that many records share if it holds this part of what a bin does, and stands so far out of noise."""
+
+_UNSEEN = 4.0
+"""How many deviations of the noise may share a score unseen: leaves that noise filled took some of what stands out."""
 
 _LEAST = 0.35
 """The least weight of a class in the choice of bins."""
@@ -56,7 +59,8 @@ class Layout:
     "two" classes: one number, in the group of the row's class. "several" classes: one number a class; that of the
     row's own class is counted in the group of that class, the others in groups for the rest, with a smaller weight.
     "numbers": each number in a group, and a tree, of its own. At `fixed` edges bins share nothing, so that what lies
-    above is counted and not estimated. The other edges are `given`, or else chosen. `low` and `high` bound all numbers;
+    above is counted and not estimated. The other edges are `given`, or else chosen. `low` and `high` bound all numbers:
+    scores that are as low or as high, of which a model is certain, have bins of their own.
     `log_odds` says that numbers are such, and not scores on a scale that nobody knows.
     """
 
@@ -97,7 +101,17 @@ class Layout:
         Of chosen edges half as many as there are bins may be scores that many share, with two cuts each; those of
         numbers reach farther.
         """
-        return (3 * self.bins + 1 + 2 * _STRIDES if self.chosen else len(self.given)) + 2 * len(self.fixed) + 2
+        inner = 3 * self.bins + 1 + 2 * _STRIDES if self.chosen else len(self.given)
+        return inner + 2 * len(self.fixed) + 2 + len(self.limits)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The scores that have bins of their own, whatever the others are."""
+        return () if self.kind == "numbers" else (self.low, self.high)
+
+    def unseen(self, total: float, noise: float) -> float:
+        """Return how many of all records may share a score that has no bin of its own, with such noise in the tree."""
+        return max(_UNSEEN * noise, _SHARED * total / self.bins) if self.chosen else total
 
     @property
     def chosen(self) -> bool:
@@ -148,7 +162,7 @@ class Layout:
     @property
     def given_knots(self) -> tuple[Knots, ...]:
         """The knots where edges are not chosen."""
-        return tuple(Knots.at(self.given, self.fixed) for _ in range(self.trees))
+        return tuple(Knots.at(self.given, self.fixed, self.limits) for _ in range(self.trees))
 
     def in_trees(self, values: Floats) -> list[Floats]:
         """Return the numbers that each tree is about."""
@@ -184,9 +198,9 @@ def start_of(codes: Integers | Floats) -> Floats:
 def chosen_knots(layout: Layout, trees: Floats, total: float, noise: float) -> tuple[Knots, ...]:
     """Return knots where the noisy trees' contents are cut into even parts, and at the fixed edges."""
     found = [_even(layout, *_leaves(tree, total, noise), noise) for tree in trees]
+    low, high, fixed = layout.low, layout.high, layout.fixed
     return tuple(
-        Knots.at(np.clip(edges, layout.low, layout.high), (*layout.fixed, *np.clip(cuts, layout.low, layout.high)))
-        for edges, cuts in found
+        Knots.at(np.clip(edges, low, high), (*fixed, *np.clip(cuts, low, high)), layout.limits) for edges, cuts in found
     )
 
 
@@ -221,7 +235,8 @@ def on_simplex(rows: Floats, totals: Floats) -> Floats:
 def _even(layout: Layout, leaves: Integers, mass: Floats, noise: float) -> tuple[Floats, Floats]:
     """Return the inner edges: even parts of both classes, or even steps around the middle of errors and targets.
 
-    Where many records share a score there are two cuts, so that it is a bin of its own and blurs no other.
+    Where many records share a score there are two cuts, so that it is a bin of its own and blurs no other; the lowest
+    and the highest score there can be need none.
     """
     if layout.kind == "numbers":
         below = np.cumsum(mass) / np.sum(mass)
@@ -229,14 +244,14 @@ def _even(layout: Layout, leaves: Integers, mass: Floats, noise: float) -> tuple
         low, middle, high = start_of(leaves[np.minimum(found, len(leaves) - 1)])
         reach = _WIDE * max(float(high - low), 1e-4)
         return outward(float(middle), reach, layout.bins), np.zeros(0)
-    clear = mass > _SHARED_NOISE * noise
+    clear, limit = mass > _SHARED_NOISE * noise, np.isin(leaves, codes_of(np.array(layout.limits)))
     mass = _for_both(layout, start_of(leaves), mass)
     below = np.cumsum(mass) / np.sum(mass)
-    shared = clear & (mass > _SHARED * np.sum(mass) / layout.bins)
+    shared = clear & ~limit & (mass > _SHARED * np.sum(mass) / layout.bins)
     shared &= np.argsort(np.argsort(-np.where(shared, mass, 0.0))) < layout.bins // 2
     levels = np.arange(1, layout.bins) / layout.bins
     places = np.minimum(np.searchsorted(below, levels), len(leaves) - 1)
-    edges = start_of(leaves[places[~shared[places]]] + 1)
+    edges = start_of(leaves[places[~(shared | limit)[places]]] + 1)
     if len(edges) > 2:
         # What noise shows far away would stretch an outer bin over nothing.
         low, middle, high = np.quantile(edges, [0.25, 0.5, 0.75])

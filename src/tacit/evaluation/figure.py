@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
 
 from tacit.errors import InvalidParameter
 from tacit.notebook import card
@@ -27,6 +27,11 @@ class Figure:
     sampling: Range
     interval: Range
     confidence: float
+
+    def with_value(self, value: float) -> Self:
+        """Return the figure with this value, its ranges of noise so wide that they hold it."""
+        noise, both = ((min(low, value), max(high, value)) for low, high in (self.noise, self.interval))
+        return replace(self, value=value, noise=noise, interval=both)
 
     def __float__(self) -> float:
         return self.value

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.numerics.arrays import Codes, Floats, Truths
 
@@ -25,28 +26,40 @@ _OUTER = 8
 class Knots:
     """Edges in ascending order, and which of them are cuts, where bins share no knot.
 
-    The first and the last knot stand for what is far beyond the outer edges. Of bin b, the ends are the knots
-    `lower[b]` and `upper[b]`.
+    Of bin b, the ends are the knots `lower[b]` and `upper[b]`: one and the same if its scores are alike. The outer bins
+    reach far beyond the outer edges. `limits`, where there are any, are the lowest and the highest score there can be:
+    each is a bin of its own, before the first and after the last of the others.
     """
 
     edges: Floats
     cut: Truths
+    limits: tuple[float, ...]
 
     @classmethod
-    def at(cls, edges: Sequence[float] | Floats, fixed: Sequence[float]) -> Self:
+    def at(cls, edges: Sequence[float] | Floats, fixed: Sequence[float], limits: tuple[float, ...] = ()) -> Self:
         """Return the knots of these edges, with cuts at the fixed ones."""
         every = np.unique(np.concatenate([np.asarray(edges, dtype=np.float64), np.asarray(fixed, dtype=np.float64)]))
-        return cls(every, np.isin(every, np.asarray(fixed)))
+        return cls(every, np.isin(every, np.asarray(fixed)), limits)
+
+    @cached_property
+    def alike(self) -> Truths:
+        """Which bins hold one score that many share: the limits, and narrow bins between two cuts."""
+        narrow = np.diff(self.edges) <= _NARROW * np.maximum(np.abs(self.edges[1:]), _NARROW)
+        return self._limited(np.concatenate([[False], self.cut[:-1] & self.cut[1:] & narrow, [False]]), True)
 
     @cached_property
     def lower(self) -> Codes:
         """The knot at the lower end of every bin."""
-        return np.asarray(np.append(0, np.arange(1, len(self.edges) + 1) + np.cumsum(self.cut)))
+        return np.append(0, np.cumsum(~self.alike[:-1] + self._limited(self.cut, True).astype(np.intp)))
 
     @cached_property
     def upper(self) -> Codes:
         """The knot at the upper end of every bin."""
-        return np.asarray(self.lower + 1)
+        return np.asarray(self.lower + ~self.alike)
+
+    def _limited(self, inner: Floats | Truths, outer: float) -> NDArray[Any]:
+        """Return an array with something before and after it for the limits, if there are any."""
+        return np.concatenate([[outer], inner, [outer]]) if self.limits else inner
 
     @property
     def count(self) -> int:
@@ -60,25 +73,34 @@ class Knots:
 
     @cached_property
     def spans(self) -> Floats:
-        """The width of every bin; of the outer ones, the reach."""
-        return np.concatenate([[self.reach], np.diff(self.edges), [self.reach]])
+        """The width of every bin; of the outer ones the reach, of the limits 1."""
+        return self._limited(np.concatenate([[self.reach], np.diff(self.edges), [self.reach]]), 1.0)
 
     def placed(self, numbers: Floats) -> tuple[Codes, Floats]:
         """Return the bin of each number, whose upper edge belongs to it, and how far up it lies, from 0 to 1."""
         edges, last = self.edges, len(self.edges)
         bins = np.searchsorted(edges, numbers, side="left")
         low = edges[np.maximum(bins - 1, 0)]
-        inside = (numbers - low) / self.spans[bins]
+        inside = (numbers - low) / np.append(np.append(1.0, np.diff(edges)), 1.0)[bins]
         beyond = np.maximum(np.where(bins == 0, edges[0] - numbers, numbers - edges[-1]), 0.0) / self.reach
         far = -np.expm1(-beyond)
-        return bins, np.clip(np.where(bins == 0, 1 - far, np.where(bins == last, far, inside)), 0.0, 1.0)
+        share = np.clip(np.where(bins == 0, 1 - far, np.where(bins == last, far, inside)), 0.0, 1.0)
+        if self.limits:
+            bins = np.where(numbers <= self.limits[0], 0, np.where(numbers >= self.limits[1], last + 2, bins + 1))
+        return bins, np.where(self.alike[bins], 0.0, share)
 
     def places(self, shares: Floats) -> Floats:
         """Return the numbers that lie at these positions of every bin: the inverse of `placed`."""
         below = self.edges[0] + self.reach * np.log(np.maximum(shares, 1e-6))
         inside = self.edges[:-1, None] + np.diff(self.edges)[:, None] * shares
         above = self.edges[-1] - self.reach * np.log(np.maximum(1 - shares, 1e-6))
-        return np.vstack([below, inside, above])
+        ends = [np.full((1, len(shares)), limit) for limit in self.limits]
+        return np.vstack([*ends[:1], below, inside, above, *ends[1:]])
+
+    @cached_property
+    def starts(self) -> Floats:
+        """Where bins begin; this much is not in them any more."""
+        return np.concatenate([[-np.inf], *([self.limits[:1]] if self.limits else []), self.edges, self.limits[1:]])
 
     @cached_property
     def middles(self) -> Floats:
@@ -89,10 +111,7 @@ class Knots:
     def ends(self) -> Codes:
         """For every part of a bin the lowest part that has the same score: its bin's where many share a score."""
         parts = np.arange(len(self.spans) * PARTS)
-        shared = self.cut[:-1] & self.cut[1:]
-        shared &= np.diff(self.edges) <= _NARROW * np.maximum(np.abs(self.edges[1:]), _NARROW)
-        whole = np.repeat(np.concatenate([[False], shared, [False]]), PARTS)
-        return np.where(whole, parts // PARTS * PARTS, parts)
+        return np.where(np.repeat(self.alike, PARTS), parts // PARTS * PARTS, parts)
 
     @cached_property
     def filling(self) -> Floats:
@@ -103,10 +122,10 @@ class Knots:
         shares = np.zeros((self.count, self.count))
         parts = np.zeros((len(self.spans) * PARTS, self.count))
         for bin_, (low, high, span) in enumerate(zip(self.lower, self.upper, self.spans, strict=True)):
-            shares[np.ix_([low, high], [low, high])] += span / 6 * np.array([[2.0, 1.0], [1.0, 2.0]])
+            np.add.at(shares, np.ix_([low, high], [low, high]), span / 6 * np.array([[2.0, 1.0], [1.0, 2.0]]))
             rows = slice(bin_ * PARTS, (bin_ + 1) * PARTS)
-            parts[rows, low] = span * (1 - _SHARES) / PARTS
-            parts[rows, high] = span * _SHARES / PARTS
+            parts[rows, low] += span * (1 - _SHARES) / PARTS
+            parts[rows, high] += span * _SHARES / PARTS
         return np.asarray(np.linalg.solve(shares.T, parts.T).T)
 
     @cached_property
@@ -114,8 +133,8 @@ class Knots:
         """The matrix that turns what lies in the parts of all bins into what lies at the knots: `filling` undone."""
         hats = np.zeros((self.count, len(self.spans) * PARTS))
         for bin_, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
-            hats[low, bin_ * PARTS : (bin_ + 1) * PARTS] = 1 - _SHARES
-            hats[high, bin_ * PARTS : (bin_ + 1) * PARTS] = _SHARES
+            hats[low, bin_ * PARTS : (bin_ + 1) * PARTS] += 1 - _SHARES
+            hats[high, bin_ * PARTS : (bin_ + 1) * PARTS] += _SHARES
         return np.asarray(np.linalg.solve(hats @ self.filling, hats))
 
     @cached_property
@@ -125,6 +144,6 @@ class Knots:
         whole = np.bincount(self.lower, self.spans, self.count) + np.bincount(self.upper, self.spans, self.count)
         for bin_, (low, high, span) in enumerate(zip(self.lower, self.upper, self.spans, strict=True)):
             rows = slice(bin_ * PARTS, (bin_ + 1) * PARTS)
-            parts[rows, low] = 2 * span * (1 - _SHARES) / PARTS / whole[low]
-            parts[rows, high] = 2 * span * _SHARES / PARTS / whole[high]
+            parts[rows, low] += 2 * span * (1 - _SHARES) / PARTS / whole[low]
+            parts[rows, high] += 2 * span * _SHARES / PARTS / whole[high]
         return parts

@@ -4,6 +4,7 @@ What depends on records is answered: a score that is no number is the lowest the
 none the middle of the range, and a label of no class is counted nowhere.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from tacit.numerics.arrays import Codes, Floats
 from tacit.releases import Release, Terms
 
 Answer = TypeVar("Answer")
-SURE = 36.0
+SURE = 52 * math.log(2)
 """Log-odds are read up to this, on either side: a probability within 2^-52 of 0 or 1 is as good as certain."""
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
@@ -86,12 +86,16 @@ class RegressionReport(Report):
         return self._crossing(self.errors.places, checked_confidence(share, "share"))
 
     def coverage(self, low: float, high: float) -> Figure:
-        """Return the share of records whose target lies between prediction + low and prediction + high."""
+        """Return the share of records whose target lies between prediction + low and prediction + high.
+
+        It never falls where the interval grows.
+        """
         first, second = finite_number("low", low), finite_number("high", high)
         if not first < second:
             raise InvalidParameter(f"low must lie below high, got {low!r} and {high!r}.")
         inside = self.errors.above(first / self._unit) - self.errors.above(second / self._unit)
-        return self._figure(self.errors, inside, 1.0, (0.0, 1.0))
+        found = self._figure(self.errors, inside, 1.0, (0.0, 1.0))
+        return found.with_value(float(_mean(inside, self.errors.floor)(self.errors.settled.shown)))
 
     def interval_calibration(self, levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95)) -> Mapping[float, Figure]:
         """Return how many records lie in prediction +- z rmse, z being the normal quantile of each level."""
@@ -119,8 +123,7 @@ class RegressionReport(Report):
         """Return a mean: ranges from the whole table, as much is far out; the value in them from what is clear."""
         mean = _mean(losses * unit, table.floor)
         found = table.figures(mean, self.confidence, limits)[0]
-        value = float(mean(table.settled.masses))
-        return replace(found, value=min(max(value, found.noise[0]), found.noise[1]))
+        return found.with_value(min(max(float(mean(table.settled.masses)), limits[0]), limits[1]))
 
     def _crossing(self, numbers: Floats, share: float) -> Figure:
         """Return where the distribution of numbers reaches a share, with bounds by where it could."""

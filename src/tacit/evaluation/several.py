@@ -15,7 +15,7 @@ from tacit.errors import InvalidParameter
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.sketch import Sketched
-from tacit.evaluation.table import Measure, ScoreTable, figure_of
+from tacit.evaluation.table import Measure, ScoreTable, doubted, figure_of
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
@@ -75,7 +75,8 @@ class ClassesReport(Report):
     @cached_property
     def average_precision(self) -> Figure:
         """The mean over classes of the average precision of each against the rest."""
-        return _together([each.average_precision for each in self._each], self.confidence)
+        found = _together([each._precision for each in self._each], self.confidence)
+        return doubted(found, float(np.mean([each._tied_loss for each in self._each])), 0.0)
 
     @cached_property
     def log_loss(self) -> Figure:
@@ -147,17 +148,20 @@ class ClassesReport(Report):
 
     def _total(self, losses: Callable[[ScoreTable], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
         """Return a loss of all classes together for each record: a sum over groups by what lies in the own ones."""
-        tables = [each.table for each in self._each]
+        tables = [each.released.careful for each in self._each]
         held = max(sum(float(table.counts[0].sum()) for table in tables), tables[0].floor)
-        parts = [table.spread(_sums(*losses(table))) for table in tables]
-        value = sum(float(part[0][0]) for part in parts) / held
+        value, seen = (
+            sum(float(_sums(*losses(table))(table.masses)) for table in those) / held
+            for those in (tables, [each.table for each in self._each])
+        )
         noise = sampled = 0.0
         for table in tables:
             own, rest = losses(table)
             # Of the ratio of the sum to the number of records, to first order.
             _, by_noise, by_sampling = table.spread(_sums(own - value, rest))
             noise, sampled = noise + float(by_noise[0]), sampled + float(by_sampling[0])
-        return figure_of(value, noise / held**2, sampled / held**2, self.confidence, limits)
+        found = figure_of(value, noise / held**2, sampled / held**2, self.confidence, limits)
+        return found.with_value(min(max(seen, limits[0]), limits[1]))
 
 
 def _sums(own: Floats, rest: Floats) -> Measure:

@@ -50,7 +50,10 @@ class RowMarks:
 @final
 @dataclass(frozen=True, eq=False)
 class Sketched:
-    """The noisy table: for every group how much lies at each knot of its tree, and the standard deviation of that."""
+    """The noisy table: for every group how much lies at each knot of its tree, and the standard deviation of that.
+
+    `unseen` is how many records may share a score that has no bin of its own.
+    """
 
     knots: tuple[Knots, ...]
     counts: tuple[Floats, ...]
@@ -58,6 +61,7 @@ class Sketched:
     count_noise: Floats
     right_noise: float
     pure: bool
+    unseen: float
 
 
 @final
@@ -182,7 +186,9 @@ class Sketch(Mechanism[RowMarks, Sketched]):
         counts = tuple(part / weight for part, weight in zip(parts[:-1], weights, strict=True))
         right = parts[-1].reshape(-1, 2) / layout.mark_weight if layout.mark_weight else None
         marked = self.table_deviation / layout.mark_weight if layout.mark_weight else 0.0
-        return Sketched(knots, counts, right, self.table_deviation / weights, marked, self.budget.is_pure)
+        coarse = self.deviation(self.shares[0], self._sensitivities[0])
+        unseen = layout.unseen(self.count, coarse)
+        return Sketched(knots, counts, right, self.table_deviation / weights, marked, self.budget.is_pure, unseen)
 
 
 def in_steps(weights: Floats | None, rows: int) -> Floats:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Self, final
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
 from tacit.evaluation.figure import Figure, Range
@@ -18,7 +19,7 @@ from tacit.numerics.arrays import Floats
 BLUR = 0.2
 """The part of what smearing within bins does to a figure that binning may do: found on made-up scores."""
 
-_REDRAWN = 500
+_REDRAWN = 2000
 """How often noise is drawn again, and once more with the other sign, to see what it does to a figure."""
 
 _CLEAR = 2.5
@@ -26,6 +27,10 @@ _CLEAR = 2.5
 
 _SURE = 4.0
 """How many times its noise a class must hold for its ranks to be told without doubt."""
+
+_PLAIN, _HIDDEN = 6.0, 0.025
+"""How many deviations of its noise a class must be at a limit of the scores to be seen there, and which part of the
+records may go unseen there by a loss; where more might, all that lies there counts in its ranges."""
 
 _COINS = 11
 _USUAL = 0.95
@@ -38,9 +43,9 @@ Measure = Callable[[Masses], Floats]
 @final
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """What lies at the knots for some groups, with the standard deviation of the noise in it, for each group.
+    """What lies at the knots for some groups, and the standard deviation of the noise in each of these numbers.
 
-    `size` is the public number of records, or persons.
+    `size` is the public number of records, or persons; `unseen` of them may share a score that has no bin of its own.
     """
 
     counts: Floats
@@ -48,17 +53,36 @@ class ScoreTable:
     knots: Knots
     size: int
     pure: bool
+    unseen: float
 
     @classmethod
     def of(cls, sketched: Sketched, groups: Sequence[int], tree: int, size: int) -> Self:
         """Take some groups, whose knots are those of a tree, out of what was released."""
-        counts = np.array([sketched.counts[group] for group in groups])
-        return cls(counts, sketched.count_noise[list(groups)], sketched.knots[tree], size, sketched.pure)
+        counts, knots = np.array([sketched.counts[group] for group in groups]), sketched.knots[tree]
+        noise = np.repeat(sketched.count_noise[list(groups), None], knots.count, axis=1)
+        return cls(counts, noise, knots, size, sketched.pure, sketched.unseen)
+
+    @property
+    def careful(self) -> Self:
+        """The table for losses that have no bound: what stands out of noise, if no more than a few records may not."""
+        return self.seen if _PLAIN * float(np.min(self.noise)) < _HIDDEN * self.size else self
+
+    @cached_property
+    def seen(self) -> Self:
+        """The same table without the lowest and the highest score there can be, where no class stands out.
+
+        A model that is never certain has no records there, and certain answers that are wrong cost most of all: noise
+        there would be the largest part of the noise in a loss.
+        """
+        limit = np.zeros(self.knots.count, dtype=np.bool_)
+        limit[[0, -1]] = bool(self.knots.limits)
+        empty = limit & ~np.any(self.counts > _PLAIN * self.noise, axis=0)
+        return replace(self, counts=np.where(empty, 0.0, self.counts), noise=np.where(empty, 0.0, self.noise))
 
     @cached_property
     def floors(self) -> Floats:
         """For every group, a number of records that is no more than noise."""
-        return np.maximum(1.0, self.noise * math.sqrt(self.knots.count))
+        return np.asarray(np.maximum(1.0, np.linalg.norm(self.noise, axis=1)))
 
     @property
     def floor(self) -> float:
@@ -74,7 +98,7 @@ class ScoreTable:
         kept = np.ones(self.knots.count, dtype=np.bool_)
         for way in (1, -1):
             sums = np.cumsum(self.counts[0][::way])
-            clear = sums > _CLEAR * self.noise[0] * np.sqrt(np.arange(1, len(sums) + 1))
+            clear = sums > _CLEAR * np.sqrt(np.cumsum(self.noise[0][::way] ** 2))
             first = int(np.argmax(clear)) if np.any(clear) else len(sums) // 2
             kept[::way][: max(first - 1, 0)] = False
         return replace(self, counts=np.where(kept, self.counts, 0.0))
@@ -83,6 +107,13 @@ class ScoreTable:
     def doubt(self) -> float:
         """How little the rarer class stands out from noise, from 0 to 1: where it is 1, ranks say nothing of it."""
         return float(np.clip((_SURE - np.min(self.counts.sum(axis=1) / self.floors)) / (_SURE - 1), 0.0, 1.0))
+
+    @cached_property
+    def ties(self) -> float:
+        """Which part of a usual bin, from 0 to 1, may be a score that many share and that was not seen."""
+        mixed = np.isin(np.arange(self.knots.count), self.knots.lower[self.knots.alike], invert=True)
+        held = max(float(self.counts[:, mixed].sum()), self.floor)
+        return float(min(1.0, self.unseen * np.count_nonzero(~self.knots.alike) / held))
 
     @property
     def places(self) -> Floats:
@@ -94,6 +125,11 @@ class ScoreTable:
         """How much of each group is in every part of the bins; noise may make some of it negative."""
         return self.filled(self.counts)
 
+    @cached_property
+    def shown(self) -> Masses:
+        """The masses that curves and rates at thresholds show: cumulated masses made monotone, so none is negative."""
+        return np.array([_monotone(row) for row in self.masses])
+
     def filled(self, counts: Floats) -> Masses:
         """Spread what lies at the knots over the parts of all bins: linear, so that noise makes no bias."""
         return np.asarray(counts @ self.knots.filling.T)
@@ -103,19 +139,18 @@ class ScoreTable:
         ends = self.knots.places(np.linspace(0, 1, PARTS + 1))
         low, high = ends[:, :-1].ravel(), ends[:, 1:].ravel()
         # Edges that are next to each other have parts without a width, all on one side.
-        return np.clip((high - place) / np.maximum(high - low, 1e-290), 0.0, 1.0)
+        inside = np.clip((high - place) / np.maximum(high - low, 1e-290), 0.0, 1.0)
+        return np.where(np.repeat(self.knots.alike, PARTS), np.repeat(self.knots.starts >= place, PARTS), inside)
 
     def spread(self, measure: Measure) -> tuple[Floats, Floats, Floats]:
         """Return figures of the table, and the variances that noise and sampling give them, to first order."""
         value = np.atleast_1d(measure(self.masses))
-        step = np.repeat(np.maximum(self.noise / 2, 0.25), self.knots.count)
+        step = np.maximum(self.noise / 2, 0.25).ravel()
         moved = np.diag(step).reshape(step.size, *self.counts.shape)
         up, down = (measure(self.filled(self.counts + sign * moved)) for sign in (1, -1))
         slope = (up - down).reshape(step.size, -1) / (2 * step[:, None])
         blurred = np.atleast_1d(measure(self.counts @ self.knots.smearing.T))
-        noise = (BLUR * (value - blurred)) ** 2 + np.sum(
-            (slope * np.repeat(self.noise, self.knots.count)[:, None]) ** 2, axis=0
-        )
+        noise = (BLUR * (value - blurred)) ** 2 + np.sum((slope * self.noise.reshape(-1, 1)) ** 2, axis=0)
         held = np.maximum(self.counts, 0.0).ravel()[:, None]
         total = max(float(np.sum(held)), 1.0)
         sampled = np.sum(held * slope**2, axis=0) - np.sum(held * slope, axis=0) ** 2 / total
@@ -134,7 +169,7 @@ class ScoreTable:
         level = public_stream(_COINS, _REDRAWN * self.counts.size) + 2.0**-54
         laplace = np.sign(0.5 - level) * np.log1p(-np.abs(2 * level - 1)) / math.sqrt(2)
         drawn = laplace if self.pure else ndtri(level)
-        moved = drawn.reshape(_REDRAWN, *self.counts.shape) * self.noise[:, None]
+        moved = drawn.reshape(_REDRAWN, *self.counts.shape) * self.noise
         return np.concatenate([moved, -moved])
 
     @cached_property
@@ -149,6 +184,13 @@ class ScoreTable:
         blurred = blur * self.blurred(measure)
         rows = zip(found.tolist(), again.T, blurred.tolist(), sampled.tolist(), strict=True)
         return [around(each, own, off, other, confidence, limits) for each, own, off, other in rows]
+
+
+def _monotone(masses: Floats) -> Floats:
+    """Return non-negative masses whose sums from below are nearest to those given."""
+    total = max(float(np.sum(masses)), 0.0)
+    sums = isotonic_regression(np.cumsum(masses)).x
+    return np.diff(np.clip(sums, 0.0, total), prepend=0.0)
 
 
 def around(value: float, again: Floats, blur: float, sampling: float, confidence: float, limits: Range) -> Figure:
@@ -173,9 +215,9 @@ def around(value: float, again: Floats, blur: float, sampling: float, confidence
     return Figure(min(limits[1], max(limits[0], center)), cut[0], cut[1], cut[2], confidence)
 
 
-def doubted(figure: Figure, doubt: float) -> Figure:
+def doubted(figure: Figure, below: float, above: float) -> Figure:
     """Return a figure between 0 and 1 whose ranges of noise are wider by a doubt that no draw of noise shows."""
-    ranges = [(max(0.0, low - doubt), min(1.0, high + doubt)) for low, high in (figure.noise, figure.interval)]
+    ranges = [(max(0.0, low - below), min(1.0, high + above)) for low, high in (figure.noise, figure.interval)]
     return replace(figure, noise=ranges[0], interval=ranges[1])
 
 

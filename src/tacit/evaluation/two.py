@@ -9,13 +9,12 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
 from tacit.checks import checked_share, finite_number, positive_number
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
-from tacit.evaluation.knots import Knots
+from tacit.evaluation.knots import PARTS, Knots
 from tacit.evaluation.reading import SURE
 from tacit.evaluation.table import BLUR, Measure, ScoreTable, doubted, figure_of
 from tacit.numerics.arrays import Codes, Floats
@@ -80,28 +79,49 @@ class TwoClassReport(Report):
     """
 
     release: Release[Any]
-    table: ScoreTable
+    released: ScoreTable
     classes: tuple[Any, Any]
     has_probabilities: bool
     confidence: float
     threshold: float
 
+    @property
+    def table(self) -> ScoreTable:
+        """What stands out of noise: a model that is never certain has nothing at the limits of its scores."""
+        return self.released.seen
+
     @cached_property
     def auc(self) -> Figure:
         """The area under the ROC curve."""
-        return doubted(self._figure(measures.auc(self.table.floors)), self.table.doubt / 2)
+        return doubted(self._figure(measures.auc(self.table.floors)), self.table.doubt / 2, self.table.doubt / 2)
 
     @cached_property
     def average_precision(self) -> Figure:
-        """The mean precision over recall."""
-        found = self._figure(measures.average_precision(self.table.floors[0], self.table.knots.ends), blur=_TOP_BLUR)
-        return doubted(found, self.table.doubt)
+        """The mean precision over recall; its range reaches down to what it would be if bins hid scores many share."""
+        return doubted(self._precision, self._tied_loss, 0.0)
+
+    @cached_property
+    def _precision(self) -> Figure:
+        measure = measures.average_precision(self.table.floors[0], self.table.knots.ends)
+        return doubted(self._figure(measure, blur=_TOP_BLUR), self.table.doubt, self.table.doubt)
+
+    @cached_property
+    def _tied_loss(self) -> float:
+        """How much lower the average precision may be for scores that many share, and that were not seen."""
+        parts = np.arange(len(self.table.places))
+        smooth, tied = (
+            float(measures.average_precision(self.table.floors[0], ends)(self.table.masses))
+            for ends in (self.table.knots.ends, parts // PARTS * PARTS)
+        )
+        return self.table.ties * max(smooth - tied, 0.0)
 
     @cached_property
     def log_loss(self) -> Figure:
         """The mean of -log(probability of the true class)."""
         require_probabilities("log-loss", self.has_probabilities)
-        return self._figure(measures.mean_of(*measures.log_losses(self.table.places), self.table.floor), _LOSS)
+        measure = measures.mean_of(*measures.log_losses(self.table.places), self.table.floor)
+        found = self.released.careful.figures(measure, self.confidence, _LOSS)[0]
+        return found.with_value(self._figure(measure, _LOSS).value)
 
     @cached_property
     def brier_score(self) -> Figure:
@@ -139,12 +159,16 @@ class TwoClassReport(Report):
         return self._usual["f1"]
 
     def at(self, threshold: float) -> Mapping[str, Figure]:
-        """Return all rates, and the four counts, of calling positive what has a score above a threshold."""
+        """Return all rates, and the four counts, of calling positive what has a score above a threshold.
+
+        Rates of either class, and counts, fall or rise with the threshold throughout, as the exact ones do.
+        """
         measure = measures.rates(self.table.above(self._place(threshold)), self.table.floors)
         value, noise, sampled = self.table.spread(measure)
+        shown = measure(self.table.shown).tolist()
         bound = [(0.0, float(self.table.size)) if name.endswith("tives") else _SHARE for name in measures.RATES]
         return {
-            name: figure_of(value[i], noise[i], sampled[i], self.confidence, bound[i])
+            name: figure_of(value[i], noise[i], sampled[i], self.confidence, bound[i]).with_value(shown[i])
             for i, name in enumerate(measures.RATES)
         }
 
@@ -157,7 +181,7 @@ class TwoClassReport(Report):
     def best_threshold(self, *, false_positive: float = 1.0, false_negative: float = 1.0) -> float:
         """Return the threshold at which mistakes, at these costs, cost least; the best of a noisy curve is noisy."""
         costs = positive_number("false_positive", false_positive), positive_number("false_negative", false_negative)
-        curve = measures.costs(*costs)(self._shown)
+        curve = measures.costs(*costs)(self.table.shown)
         return self._threshold(float(np.append(-np.inf, self.table.places)[int(np.argmin(curve))]))
 
     @cached_property
@@ -178,7 +202,7 @@ class TwoClassReport(Report):
     def calibration(self) -> Calibration:
         """How often what is given some probability is positive."""
         require_probabilities("calibration", self.has_probabilities)
-        expected, _, held = self._gathered(self._shown)
+        expected, _, held = self._gathered(self.table.shown)
         observed = self.table.figures(self._observed, self.confidence, _SHARE)
         predicted = expected / np.maximum(held, 1e-9)
         return Calibration(predicted, tuple(observed), self.table.knots, self._groups)
@@ -187,7 +211,7 @@ class TwoClassReport(Report):
     def calibration_error(self) -> Figure:
         """The root mean squared difference of probability and frequency in groups, without noise's share."""
         require_probabilities("calibration", self.has_probabilities)
-        held = np.maximum(self._gathered(self._shown)[2], self.table.floor)
+        held = np.maximum(self._gathered(self.table.shown)[2], self.table.floor)
         value, _, sampled = self.table.spread(self._excess)
         drawn = self._excess(self.table.redrawn_masses) - value
         spread = np.maximum(np.std(drawn, axis=0), 1e-12)
@@ -237,11 +261,6 @@ class TwoClassReport(Report):
         return float(expit(place)) if self.has_probabilities else place
 
     @cached_property
-    def _shown(self) -> Floats:
-        """The masses that curves show: cumulated masses made monotone, so that none is negative."""
-        return np.array([_monotone(row) for row in self.table.masses])
-
-    @cached_property
     def _groups(self) -> Codes:
         """The first bin of every group of knots that holds clearly more than noise, and no small part of all."""
         held = np.maximum(self.table.counts.sum(axis=0), 0.0)
@@ -274,20 +293,13 @@ class TwoClassReport(Report):
 
     @cached_property
     def _from_above(self) -> tuple[Floats, Floats]:
-        sums = np.cumsum(self._shown[:, ::-1], axis=1)
+        sums = np.cumsum(self.table.shown[:, ::-1], axis=1)
         return np.append(0.0, sums[0]), np.append(0.0, sums[1])
 
     @cached_property
     def _thresholds(self) -> Floats:
         places = np.append(np.inf, self.table.places[::-1])
         return np.asarray(expit(places)) if self.has_probabilities else places
-
-
-def _monotone(masses: Floats) -> Floats:
-    """Return non-negative masses whose sums from below are nearest to those given."""
-    total = max(float(np.sum(masses)), 0.0)
-    sums = isotonic_regression(np.cumsum(masses)).x
-    return np.diff(np.clip(sums, 0.0, total), prepend=0.0)
 
 
 def _rate(sums: Floats) -> Floats:
