@@ -74,6 +74,9 @@ ENTRIES: dict[str, Callable[[Any, Ledger], object]] = {
         epsilon=0.1, error=0.4, confidence=0.6, ledger=ledger
     ).fit(ROWS > 0.3, cells),
     "labels of a score": lambda cells, ledger: evaluation.accuracy(_judged, ROWS, cells, epsilon=0.1, ledger=ledger),
+    "groups of a score": lambda cells, ledger: evaluation.accuracy(
+        _judged, ROWS, [0, 1], groups=cells, epsilon=0.1, ledger=ledger
+    ),
     "what a model predicts": lambda cells, ledger: evaluation.accuracy(
         _Model(cells), ROWS, [0, 1], epsilon=0.1, ledger=ledger
     ),

@@ -196,7 +196,7 @@ def test_rows_and_targets_are_of_one_reading(shuffled: Records) -> None:
 
 def test_a_score_compares_each_prediction_with_its_own_label(shuffled: Records) -> None:
     """Claim: what a model says of a record is compared with the label of that record."""
-    held = held_out(shuffled, None, None, None, classes=True)
+    held = held_out(shuffled, None, None, None, None, classes=True)
     sides = np.concatenate([block["x"] for block in held.rows.blocks(("x",))])
     assert np.array_equal(sides > 0, held.targets == "1")
     assert held.rows.n == held.count == len(held.targets) == shuffled.n
