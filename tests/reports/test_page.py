@@ -1,5 +1,6 @@
 """The report is one page that runs nothing, loads nothing, quotes nothing as code, and shows what was released."""
 
+import copy
 import html
 import re
 import subprocess
@@ -13,11 +14,12 @@ from support.fitted_models import NAMES, fitted_model
 from support.needs import needed
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records, Schema
 from tacit.data import Category, Number
+from tacit.estimators.effects import Effect
 from tacit.evaluation import report
 from tacit.reports import card_of_ledger, card_of_model
 from tacit.reports.card import card_of_scores
-from tacit.reports.drawing import budget_picture, effect_picture, guess_picture, shown, square_picture, ticks
-from tacit.reports.page import model_page
+from tacit.reports.drawing import COLOURS, budget_picture, effect_picture, guess_picture, shown, square_picture, ticks
+from tacit.reports.page import learned, model_page
 from tacit.reports.scores import pictures_of, scored
 
 HOSTILE = (
@@ -210,3 +212,50 @@ def test_an_axis_around_zero_names_at_least_a_height_on_either_side(reach):
     assert 3 <= len(named) <= 5
     assert 0.0 in named
     assert max(map(abs, named)) <= reach * (1 + 1e-9)
+
+
+def _of_classes(count, columns, peak=1.0):
+    """Return a model of so many classes with effects of columns that were made up, and its card."""
+    names = [f"class {place:03}" for place in range(count)]
+    table = {f"c{place}": np.arange(60) / 60 for place in range(3)} | {"y": (names * 60)[:60]}
+    schema = Schema({**{f"c{place}": Number(0, 1) for place in range(3)}, "y": Category(names)}, target="y")
+    model = PrivateLogisticRegression(1.0, random_state=1).fit(Records(table, schema))
+    values = np.linspace(0, 1, 40)
+    slopes = np.arange(count)[:, None] * peak
+    effects = {
+        f"c{place}": Effect(f"c{place}", values, slopes * (values - 0.5), np.full((count, 40), 0.1))
+        for place in range(columns)
+    }
+    return model, effects
+
+
+@pytest.mark.parametrize("count", [3, 700])
+def test_a_picture_shows_as_many_classes_as_there_are_colours(count, monkeypatch):
+    """Of 700 classes those that the columns tell most are drawn, the others counted; the page stays under 2 MB."""
+    model, effects = _of_classes(count, 30)
+    monkeypatch.setattr(type(model), "curves_", effects)
+    drawn = learned(model)
+    kept = min(count, COLOURS)
+    assert list(drawn.legend) == [f"class {place:03}" for place in range(count - kept, count)]
+    assert all(picture.count('class="curve') == kept for picture in drawn.pictures)
+    assert drawn.classes_left_out == count - kept
+    page = model_page(model, card_of_model(model))
+    assert len(page.encode()) < 2 * 10**6
+    assert (f"the {count - kept} classes that the columns tell least are not drawn" in page) == (count > kept)
+
+
+def test_the_effect_of_a_pair_of_many_levels_is_drawn_at_some_of_them():
+    """A table of 300 by 300 squares would be megabytes: at most 20 by 20 are drawn."""
+    pair = Effect("a * b", (np.arange(300), np.arange(300)), np.ones((300, 300)), None)
+    assert effect_picture(pair, -1, 1).count("<rect") == 400
+
+
+@pytest.mark.parametrize("size", [1.7e308, np.inf, np.nan])
+def test_numbers_that_no_scale_holds_are_left_out_without_a_word(size):
+    """A model file from elsewhere may hold them: its page is made, and says that they are not drawn."""
+    for name in ("records", "two classes", "three classes"):
+        model = copy.deepcopy(fitted_model(name)[0])
+        model.coef_ = np.full_like(model.coef_, size)
+        page = model_page(model, card_of_model(model))
+        assert "are not drawn" in page
+        assert "nan" not in page.split("What was learned")[1].split("<h2>")[0]

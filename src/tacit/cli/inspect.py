@@ -1,33 +1,50 @@
 """`tacit inspect`: what a model file promises, holds and leaves open."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from tacit.cli.answering import AsJson, Quiet, answering, example, facts
+from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile
-from tacit.models.file import load
+from tacit.cli.products import About, answers_in
+from tacit.errors import InvalidParameter
+from tacit.models.file import load, save
 from tacit.reports.card import Card
 from tacit.reports.yaml import to_yaml
 
 EXAMPLE = example("tacit inspect m.tacit", "tacit inspect m.tacit --card yaml")
+Output = Annotated[Path | None, typer.Option(help="Write the model with the --about answers in its card to this file.")]
 
 
 def inspect(
     model: ModelFile,
     card: Annotated[Literal["yaml", "json"] | None, typer.Option(help="Print the whole card, in this form.")] = None,
     record: Annotated[bool, typer.Option("--record", help="Print the registry's record alone, as YAML.")] = False,
+    about: About = None,
+    output: Output = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show a model file: its guarantee, what it was taken to be public, what was charged, what people must add."""
+    """Show a model file: its guarantee, what it was taken to be public, what was charged, what people must add.
+
+    What only people know can be added later: --about about.toml --output m2.tacit. Nothing is fitted or charged again.
+    """
     with answering(as_json, quiet) as out:
-        found = load(model)
-        carried: Card = found.card_
-        if card is not None or record:
-            text = to_yaml(carried.record) if record else carried.to_yaml() if card == "yaml" else carried.to_json()
-            typer.echo(text, nl=False)
+        found, answers = load(model), answers_in(about)
+        carried: Card = found.card_.answered(**answers) if answers else found.card_
+        if output is not None:
+            if about is None:
+                raise InvalidParameter("--output writes the model with answers in its card: give --about as well.")
+            Inputs(files=(model, about)).spare([output])
+            save(found, output, card=carried)
+        if record:
+            out.document(dict(carried.record), to_yaml(carried.record))
+            return
+        if card is not None:
+            out.document(carried.plain(), carried.to_yaml() if card == "yaml" else carried.to_json())
             return
         plain = {
             "kind": type(found).__name__,

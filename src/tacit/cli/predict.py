@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from tacit.cli.answering import AsJson, Quiet, answering, example
@@ -39,7 +40,7 @@ def predict(
         records = Records(source_of(source), to_predict(encoder.schema, encoder.schema.features))
         if output is not None:
             Inputs((source,), files=(model,)).spare([output])
-        with out.progress(f"predicting {records.n:,} records"):
+        with out.progress(f"predicting {records.n:,} records"), np.errstate(all="ignore"):
             columns = _columns(found, records, probabilities)
         text = _csv(columns)
         if output is not None:

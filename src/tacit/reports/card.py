@@ -19,6 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.files import write_whole
 from tacit.releases import Release
 from tacit.reports import facts
+from tacit.reports.own import check_own
 from tacit.reports.registry import ASKED, OPEN, checked_record, flat, open_fields, record_of, shortened
 from tacit.reports.verdicts import (
     SCORES,
@@ -43,8 +44,7 @@ class Card:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "record", checked_record(self.record))
-        if not isinstance(self.tacit, Mapping):
-            raise InvalidParameter("a card's own section must be an object.")
+        check_own(self.tacit)
 
     @property
     def open(self) -> list[str]:
@@ -60,8 +60,9 @@ class Card:
         return {"record": dict(self.record), "tacit": dict(self.tacit)}
 
     def to_json(self) -> str:
-        """Write the card as JSON."""
-        return json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n"
+        """Write the card as JSON; what cannot be printed is spelled out as JSON does."""
+        text = json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n"
+        return "".join(each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
     def to_yaml(self) -> str:
         """Write the card as YAML."""

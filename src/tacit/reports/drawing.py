@@ -18,8 +18,10 @@ _WIDE, _TALL = 300.0, 190.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 8.0, 10.0, 30.0
 _MOST_LEVELS = 10
 _MOST_LETTERS = 16
+_MOST_SQUARES = 20
 _LONGEST_CAPTION = 46
-_COLOURS = 6
+COLOURS = 6
+"""How many classes one picture tells apart."""
 _TICKS = 4
 _UNEVEN = 3
 
@@ -100,11 +102,11 @@ def _curve(name: str, values: Any, rows: Floats, bands: Floats, low: float, high
     for number, (row, band) in enumerate(zip(rows, bands, strict=True)):
         above = [(x, frame.y(min(y, high))) for x, y in zip(across, row + band, strict=True)]
         below = [(x, frame.y(max(y, low))) for x, y in zip(across, row - band, strict=True)]
-        band_class = f"band c{number % _COLOURS}"
+        band_class = f"band c{number % COLOURS}"
         SubElement(frame.root, "polygon", {"points": _points([*above, *reversed(below)]), "class": band_class})
     # After all bands: a band that is drawn over another class's line takes its colour away.
     for number, row in enumerate(rows):
-        frame.line([(x, frame.y(y)) for x, y in zip(across, row, strict=True)], f"curve c{number % _COLOURS}")
+        frame.line([(x, frame.y(y)) for x, y in zip(across, row, strict=True)], f"curve c{number % COLOURS}")
     for place, spot, anchor in ((places[0], spots[0], "start"), (places[-1], spots[-1], "end")):
         words = str(np.datetime64(int(place), "s"))[:10] if moments else _amount(float(place))
         frame.text(words, frame.x(spot), _TALL - 16, anchor)
@@ -126,8 +128,8 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
             at, wide = float(row[level]), float(band[level])
             height = y + (number - (len(rows) - 1) / 2) * min(4.0, step / (len(rows) + 1))
             ends = [(frame.x(max(at - wide, low)), height), (frame.x(min(at + wide, high)), height)]
-            frame.line(ends, f"whisker c{number % _COLOURS}")
-            frame.dot(frame.x(at), height, 3, number % _COLOURS)
+            frame.line(ends, f"whisker c{number % COLOURS}")
+            frame.dot(frame.x(at), height, 3, number % COLOURS)
     for tick in ticks(low, high):
         frame.text(_amount(tick), frame.x(tick), _TALL - 16)
     more = len(values) - len(kept)
@@ -136,9 +138,14 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
 
 
 def _surface(effect: Effect) -> Markup:
-    """Draw the effect of a pair as a table of squares for each score, side by side, with dots on what noise may be."""
-    tables = effect.tables
-    hidden = effect.unclear.reshape(tables.shape)
+    """Draw the effect of a pair as a table of squares for each score, side by side, with dots on what noise may be.
+
+    Of a table with many lines or columns some are drawn, at equal distances.
+    """
+    scores, *sizes = effect.tables.shape
+    some = (np.unique(np.linspace(0, size - 1, _MOST_SQUARES).astype(int)) for size in sizes)
+    places = np.ix_(np.arange(scores), *some)
+    tables, hidden = effect.tables[places], effect.unclear.reshape(effect.tables.shape)[places]
     count, across, up = tables.shape
     frame = _Frame.of(f"effect of {effect.column}", 0, count * (across + 1) - 1, 0, up, left=10.0)
     largest = float(np.abs(tables).max()) or 1.0
@@ -209,7 +216,7 @@ def square_picture(
         frame.line([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))], "zero")
     for number, (places, heights) in enumerate(curves):
         spots = [(frame.x(float(x)), frame.y(float(y))) for x, y in zip(places, heights, strict=True)]
-        frame.line(spots, f"curve c{number % _COLOURS}")
+        frame.line(spots, f"curve c{number % COLOURS}")
     for place, value, (low, high) in points:
         frame.line([(frame.x(place), frame.y(max(low, 0))), (frame.x(place), frame.y(min(high, 1)))], "whisker c0")
         frame.dot(frame.x(place), frame.y(min(max(value, 0.0), 1.0)), 3, 0)

@@ -5,7 +5,7 @@ pictures are built as trees. The page runs no script, loads nothing and says onl
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, final
@@ -19,7 +19,7 @@ from tacit.accounting.unit import PUBLIC
 from tacit.data.schema import Schema
 from tacit.estimators.effects import Effect
 from tacit.reports.card import Card
-from tacit.reports.drawing import bars, budget_picture, effect_picture, guess_picture, shown
+from tacit.reports.drawing import COLOURS, bars, budget_picture, effect_picture, guess_picture, shown
 from tacit.reports.facts import column_in_words
 from tacit.reports.registry import OPEN, flat
 from tacit.version import VERSION
@@ -28,6 +28,7 @@ _MOST_PICTURES = 30
 _MOST_COLUMNS = 200
 _LONGEST = 4000
 _SOFT = 1.1
+_LARGEST = 1e100
 
 
 @final
@@ -51,7 +52,7 @@ def model_page(
 ) -> str:
     """Return the page about a fitted model; `scores` and `pictures` are of a private evaluation, if there was one."""
     release, encoder = model.release_, getattr(model, "encoder_", None)
-    drawn, left_out = _learned(model)
+    drawn = learned(model)
     return _template().render(
         title=type(model).__name__
         if encoder is None
@@ -60,11 +61,12 @@ def model_page(
         guarantee=release.guarantee,
         words="" if release.budget is None or not release.private else explain(release.budget, release.unit),
         guess="" if release.budget is None or not release.private else guess_picture(release.budget),
-        drawn=drawn,
-        left_out=left_out,
+        drawn=drawn.pictures,
+        left_out=drawn.left_out,
+        classes_left_out=drawn.classes_left_out,
         noise_known=bool(np.all(np.isfinite(getattr(model, "coef_noise_", np.nan)))),
         averaged=not hasattr(model, "coef_"),
-        legend=[shown(str(name)) for name in getattr(model, "classes_", [])],
+        legend=drawn.legend,
         scores=scores,
         scores_guarantee=scores_guarantee,
         pictures=pictures,
@@ -78,19 +80,55 @@ def model_page(
     )
 
 
-def _learned(model: Any) -> tuple[list[Markup], int]:
-    """Return pictures of what was learned, the strongest first, and how many more there are."""
+@final
+@dataclass(frozen=True)
+class Learned:
+    """Pictures of what was learned, the strongest first; which classes they show, and how much they leave out."""
+
+    pictures: Sequence[Markup] = ()
+    legend: Sequence[str] = ()
+    left_out: int = 0
+    classes_left_out: int = 0
+
+
+@np.errstate(all="ignore")
+def learned(model: Any) -> Learned:
+    """Draw what was learned; nothing of numbers that no scale holds, which only a file from elsewhere can have."""
+    names = [shown(str(name)) for name in getattr(model, "classes_", [])]
     if getattr(model, "encoder_", None) is not None and hasattr(model, "curves_"):
-        found = sorted(model.curves_.values(), key=_strength, reverse=True)
-        reach = max((_reach(effect) for effect in found), default=1.0) or 1.0
-        pictures = [effect_picture(effect, -reach * _SOFT, reach * _SOFT) for effect in found[:_MOST_PICTURES]]
-        return pictures, max(0, len(found) - _MOST_PICTURES)
+        return _of_columns(list(model.curves_.values()), names)
     if not hasattr(model, "coef_"):
-        return [], 0
+        return Learned()
     rows, noises = np.atleast_2d(model.coef_), getattr(model, "coef_noise_", None)
     bands = [None] * len(rows) if noises is None else np.atleast_2d(noises)
-    names = getattr(model, "feature_names_in_", [f"x{place}" for place in range(rows.shape[1])])
-    return [bars(list(map(str, names)), row, band) for row, band in zip(rows, bands, strict=True)][:_MOST_PICTURES], 0
+    given = getattr(model, "feature_names_in_", [f"x{place}" for place in range(rows.shape[1])])
+    drawable = [pair for pair in zip(rows, bands, strict=True) if np.abs(pair[0]).max() < _LARGEST]
+    pictures = [bars(list(map(str, given)), row, band) for row, band in drawable[:_MOST_PICTURES]]
+    return Learned(pictures, names if len(names) == 2 else [], len(rows) - len(pictures))
+
+
+def _of_columns(effects: Sequence[Effect], names: Sequence[str]) -> Learned:
+    """Draw the effects of the columns, for as many classes as there are colours: those that any column tells most."""
+    found = sorted(effects, key=_strength, reverse=True)
+    reach = max((_reach(effect) for effect in found), default=1.0) or 1.0
+    if not reach < _LARGEST:
+        return Learned(left_out=len(found))
+    several = [effect for effect in found if effect.effect.ndim == 2 and not isinstance(effect.values, tuple)]
+    kept = np.arange(len(names))
+    if several and len(names) > COLOURS:
+        strengths = np.max([np.abs(effect.effect).max(axis=1) for effect in several], axis=0)
+        kept = np.sort(np.argsort(-strengths, kind="stable")[:COLOURS])
+        found = [_for_classes(effect, kept) for effect in found]
+    pictures = [effect_picture(effect, -reach * _SOFT, reach * _SOFT) for effect in found[:_MOST_PICTURES]]
+    legend = [names[int(place)] for place in kept]
+    return Learned(pictures, legend, max(0, len(found) - _MOST_PICTURES), len(names) - len(kept))
+
+
+def _for_classes(effect: Effect, kept: Any) -> Effect:
+    """Return the effect for some of the classes alone."""
+    if effect.effect.ndim < (3 if isinstance(effect.values, tuple) else 2):
+        return effect
+    return replace(effect, effect=effect.effect[kept], noise=None if effect.noise is None else effect.noise[kept])
 
 
 def _strength(effect: Effect) -> float:

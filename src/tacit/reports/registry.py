@@ -40,6 +40,8 @@ class RecordField:
             raise InvalidParameter(f"a card's {self.path} must be a {self.kind.__name__}, got {type(value).__name__}.")
         if isinstance(value, str) and (len(value) > _LONGEST or (self.allowed and value not in self.allowed)):
             raise InvalidParameter(f"a card's {self.path} must be {' or '.join(self.allowed) or 'shorter'}.")
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise InvalidParameter(f"a card's {self.path} must be a text that UTF-8 can spell.")
         if self.path.endswith("_date"):
             _check_date(value)
 

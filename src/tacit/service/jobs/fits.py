@@ -9,7 +9,7 @@ from tacit.data.curves import checked_pairs
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
-from tacit.models.file import bytes_of
+from tacit.models.file import bytes_of, check_declared
 from tacit.releases import Release
 from tacit.reports.card import Card, card_of_model
 from tacit.reports.page import model_page
@@ -45,6 +45,7 @@ def part_of(dataset: Dataset, body: Mapping[str, Any]) -> Records:
 
 def check_work(estimator: Any, records: Records) -> None:
     """Refuse a fit that would take too much room, by what is declared and by the public number of records."""
+    check_declared(records.schema)
     width = _most_features(estimator, records)
     if width > _MOST_FEATURES:
         raise InvalidParameter(
