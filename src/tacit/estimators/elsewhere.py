@@ -19,6 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 from tacit.numerics.disk import Allowance, DiskWriter, Elsewhere, can_keep_files, refuse_unwritable
 from tacit.numerics.products import square_lengths
+from tacit.numerics.progress import told_rows
 from tacit.numerics.spread import SpreadColumn
 
 Target = StreamedLabels | Elsewhere
@@ -52,7 +53,7 @@ def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[
     """Encode records into a private file."""
     kept, target, unit = records.room.kept, str(records.schema.target), records.unit
     whose = () if unit is None else (unit,)
-    counted = CountedPersons()
+    counted, done = CountedPersons(), 0
     allowance = Allowance(records.room.disk, late=unit is not None)
     with (
         DiskWriter(encoder.width, kept, allowance=allowance) as rows,
@@ -62,7 +63,10 @@ def _on_disk(records: Records, encoder: PublicEncoder, column: Column) -> tuple[
         for lot, cells in encoder.stream(records, (target, *whose)):
             targets.append(_prepared(lot, cells[target], column, encoder.data_norm))
             rows.append(lot)
-            if unit is not None:
+            if unit is None:
+                done += len(lot)
+                told_rows(done, records.n)
+            else:
                 counted.add(cells[unit])
                 ids.append(cells[unit].astype(np.float64))
     found = StreamedRows(rows.done(), encoder.data_norm, encoder.constant, encoder.filled)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tacit.errors import FileNotWritten, InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Codes, Floats
 from tacit.numerics.passing import at_the_end
+from tacit.numerics.process import this_process
 
 _EIGHT = 8
 _LEVELS = 7
@@ -44,6 +45,7 @@ class _File:
             failure = (error.strerror or "the system refused it").lower()
         if failure:
             raise _unwritten(failure)
+        self._made_in = this_process()
         self.close = weakref.finalize(self, os.close, self._handle)
         at_the_end(self.close)
         if os.fstat(self._handle).st_nlink:
@@ -52,7 +54,9 @@ class _File:
             raise _unwritten("it keeps a name there, under which others could find it, as on a network file system")
 
     def write(self, rows: Floats) -> None:
-        """Append rows to the file."""
+        """Append rows to the file; a fork would append the same ones once more, since it shares the place."""
+        if this_process() != self._made_in:
+            raise _unwritten("this process was forked from the one that writes it")
         left = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
         failure = ""
         try:

@@ -19,24 +19,27 @@ _EVERY = 1.0
 
 
 @contextmanager
-def progress(report: Report | None = None, *, tick: Tick | None = None) -> Iterator[None]:
+def progress(report: Report | None = None, *, tick: Tick | None = None, rows: Report | None = None) -> Iterator[None]:
     """Tell how far fits have come, in this thread and within the block, or that time passes.
 
-    Guarantee: what is told depends on public numbers, steps done and steps in all, and on the clock.
+    Guarantee: what is told depends on public numbers, steps or rows done and in all, and on the clock.
     Assumes: how long a fit takes is not hidden (docs/guarantees.md).
     Reference: solvers whose number of steps depends on records tell nothing; ticks come from a clock that knows none.
 
     `report(done, total)` is called after every step of fits whose number of steps is public: those by noisy gradients.
-    While no step is told, `tick(seconds)` is called every second, from a thread of its own, with the time since the
-    block began. Without either, a bar or the seconds are drawn on stderr, and nothing if that is not a terminal. What
-    `report` raises ends the fit, which has been charged by then; the model stays as it was. What `tick` raises ends the
-    ticks, and is raised when the block ends.
+    `rows(done, total)` is called while records are encoded into a private file; of persons' rows, whose number is
+    private, nothing is told. While neither is told, `tick(seconds)` is called every second, from a thread of its own,
+    with the time since the block began. Without any of the three, bars or the seconds are drawn on stderr, and nothing
+    if that is not a terminal. What `report` raises ends the fit, which has been charged by then; what `rows` raises
+    ends it before that; the model stays as it was. What `tick` raises ends the ticks, and is raised when the block
+    ends.
     """
-    for name, given, wanted in (("report", report, "two numbers, done and total"), ("tick", tick, "seconds")):
+    two = "two numbers, done and total"
+    for name, given, wanted in (("report", report, two), ("tick", tick, "seconds"), ("rows", rows, two)):
         if given is not None and not callable(given):
             raise InvalidParameter(f"{name} must be a function of {wanted}, got {type(given).__name__}.")
-    drawn = report is None and tick is None and sys.stderr.isatty()
-    found = _Told(_draw, _draw_seconds) if drawn else _Told(report, tick)
+    drawn = report is None and tick is None and rows is None and sys.stderr.isatty()
+    found = _Told(_draw, _draw_seconds, _DrawnRows()) if drawn else _Told(report, tick, rows)
     before = _TOLD.set(found)
     try:
         with found.ticking():
@@ -54,12 +57,19 @@ def told(done: int, total: int) -> None:
         found.step(done, total)
 
 
+def told_rows(done: int, total: int) -> None:
+    """Tell whoever asked that so many of all rows, whose number must be public, are encoded."""
+    found = _TOLD.get()
+    if found is not None:
+        found.encoded(done, total)
+
+
 @final
 class _Told:
-    """Whom steps and seconds are told."""
+    """Whom steps, seconds and rows are told."""
 
-    def __init__(self, report: Report | None, tick: Tick | None) -> None:
-        self._report, self._tick = report, tick
+    def __init__(self, report: Report | None, tick: Tick | None, rows: Report | None) -> None:
+        self._report, self._tick, self._rows = report, tick, rows
         self._last = time.monotonic()
         self._raised: BaseException | None = None
         self.ticked = False
@@ -69,6 +79,12 @@ class _Told:
         self._last = time.monotonic()
         if self._report is not None:
             self._report(done, total)
+
+    def encoded(self, done: int, total: int) -> None:
+        """Tell of rows."""
+        if self._rows is not None:
+            self._last = time.monotonic()
+            self._rows(done, total)
 
     @contextmanager
     def ticking(self) -> Iterator[None]:
@@ -102,12 +118,28 @@ class _Told:
 _TOLD: ContextVar[_Told | None] = ContextVar("progress", default=None)
 
 
-def _draw(done: int, total: int) -> None:
+def _draw(done: int, total: int, what: str = "steps") -> None:
     """Draw a bar on a terminal, over whatever its line says."""
     filled = _WIDTH * done // total
     end = "\n" if done == total else ""
-    sys.stderr.write(f"{_CLEAR}[{'#' * filled}{'.' * (_WIDTH - filled)}] {done:,} of {total:,} steps{end}")
+    sys.stderr.write(f"{_CLEAR}[{'#' * filled}{'.' * (_WIDTH - filled)}] {done:,} of {total:,} {what}{end}")
     sys.stderr.flush()
+
+
+@final
+class _DrawnRows:
+    """Draws a bar of the rows that are encoded, with how many that were in a second."""
+
+    def __init__(self) -> None:
+        self._done, self._began = 0, time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draw so many of all rows; where they are fewer than before another fit has begun."""
+        now = time.monotonic()
+        if done <= self._done:
+            self._began = now
+        self._done = done
+        _draw(done, total, f"rows, {done / max(now - self._began, 0.01):,.0f} a second")
 
 
 def _draw_seconds(seconds: float) -> None:
