@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ def test_the_limits_are_settings() -> None:
     """Both are read from the file, as the others are."""
     found = Settings.of({"folder": "x", "limits": {"job_seconds": 2.5, "work": 1000}}, Path("."))
     assert (found.limits.job_seconds, found.limits.work) == (2.5, 1000)
+    usual = Limits()
+    assert Settings.of({"folder": "x", "limits": asdict(usual)}, Path(".")).limits == usual
 
 
 def test_a_custodian_sees_and_ends_the_jobs_of_their_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,4 +145,7 @@ def _refuse_unknown(what: str, given: Mapping[str, Any], known: set[str]) -> Non
 
 
 def _limit(name: str, value: Any) -> Any:
+    if name == "work":
+        # Larger than other whole numbers may be.
+        return int(finite_number(name, value))
     return finite_number(name, value) if name in ("seconds", "job_seconds") else whole_number(name, value)
