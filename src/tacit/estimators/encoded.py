@@ -150,7 +150,10 @@ def _encoded(estimator: Any, X: Records, y: Any, task: Task, weighing: Weighing)
     if weighing.persons is not None:
         raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
     if weighing.weights is not None and not X.table.ordered:
-        raise InvalidParameter("rows of a database have no fixed place that weights could stand beside.")
+        raise InvalidParameter(
+            "rows of a database have no fixed place that weights could stand beside. Use class_weight, or write the "
+            "table to Parquet files, whose rows have one."
+        )
     coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
     return encoded(X, task, *coding, streams=getattr(estimator, "_streams", None))
 
