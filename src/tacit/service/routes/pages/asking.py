@@ -1,6 +1,6 @@
 """A data set on a page: what is public of it, a question, its price, its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -17,17 +17,19 @@ from tacit.service.asking import Questions, ask, price_of_questions
 from tacit.service.datasets import Dataset
 from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
 from tacit.service.pages.pictures import answer_picture
-from tacit.service.pages.rendering import metered, page
+from tacit.service.pages.rendering import HEADERS, metered, page
 from tacit.service.refusals import body_of, forbidden, status_of
 from tacit.service.requests import checked_key
+from tacit.service.routes import datasets
 from tacit.service.tokens import Caller
 
 router = APIRouter(prefix="/datasets/{name}", route_class=PageRoute)
 
 _USUAL = {
     "question": "", "epsilon": "0.1", "tolerance": "", "low": "", "high": "", "delta": "0", "part": "all",
-    "of": "population",
+    "of": "population", "kind": "mean",
 }  # fmt: skip
+_KINDS = [("mean", "shares, or means of numbers"), ("histogram", "the share of each level of columns")]
 _PARTS = {"all": "all of them", "train": "the part for training", "test": "the part for tests"}
 
 
@@ -36,6 +38,14 @@ def shown(name: str, request: Request, service: TheService, caller: SignedIn) ->
     """Show what may be asked."""
     dataset = service.datasets.of(caller, name)
     return _page(request, dataset, caller, usual_of(dataset, _USUAL))
+
+
+@router.get("/twin")
+def twin(name: str, service: TheService, caller: SignedIn) -> Response:
+    """Give made-up records under the data set's schema, as a file."""
+    found = datasets.twin(name, service, caller)
+    found.headers.update({**HEADERS, "Content-Disposition": f'attachment; filename="{name}-twin.csv"'})
+    return found
 
 
 @router.post("")
@@ -51,7 +61,7 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
         if caller.scope != "analyst":
             raise forbidden(caller.scope)
         told = ask(service.state, caller, checked_key(text_of(fields, "key")), dataset, questions)
-        return _page(request, dataset, caller, given, answer=_answer(told, questions.queries[0]))
+        return _page(request, dataset, caller, given, answer=_answer(told, questions.queries))
     except TacitError as error:
         refusal = body_of(error)["error"]
         # What was charged and not answered is taken up again under its key.
@@ -71,11 +81,11 @@ def usual_of(dataset: Dataset, usual: Mapping[str, str]) -> dict[str, str]:
 
 
 def _questions(given: Mapping[str, str], schema: Schema) -> Questions:
-    low, high = _declared_range(given["question"], schema)
-    query = {"mean": given["question"], "low": number_of(given, "low", low), "high": number_of(given, "high", high)}
+    lines = [line.strip() for line in given["question"].splitlines() if line.strip()]
+    ask_one = _histogram if given["kind"] == "histogram" else _mean
     tolerance = number_of(given, "tolerance")
     body = {
-        "queries": [query],
+        "queries": [ask_one(line, given, schema) for line in lines],
         "tolerance": tolerance,
         "epsilon": number_of(given, "epsilon") if tolerance is None else None,
         "delta": number_of(given, "delta", 0.0),
@@ -88,23 +98,51 @@ def _questions(given: Mapping[str, str], schema: Schema) -> Questions:
         raise InvalidParameter("this form has another form than a question's. Reload the page.") from None
 
 
+def _mean(question: str, given: Mapping[str, str], schema: Schema) -> dict[str, Any]:
+    low, high = _declared_range(question, schema)
+    return {"mean": question, "low": number_of(given, "low", low), "high": number_of(given, "high", high)}
+
+
+def _histogram(name: str, given: Mapping[str, str], schema: Schema) -> dict[str, Any]:
+    """Return the question for the share of each declared level of a column."""
+    column = schema.columns.get(name)
+    if not isinstance(column, Levelled) or isinstance(column, Moment):
+        raise InvalidParameter("the share of each level is of columns that declare levels or are flags: one on a line.")
+    levels = [True, False] if isinstance(column, Flag) else list(column.classes)
+    return {"histogram": said(name), "levels": levels}
+
+
 def _declared_range(question: str, schema: Schema) -> tuple[float, float]:
     """Return between which values a question's numbers lie if nothing else is said: what was declared of a column."""
     column = schema.columns.get(question)
     return (column.low, column.high) if isinstance(column, Number) else (0.0, 1.0)
 
 
-def _answer(told: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, Any]:
-    (answer,) = told["answers"]
-    value, near = float(answer["value"]), float(answer["tolerance"])
-    picture = answer_picture(value, near, float(query["low"]), float(query["high"]))
-    return {
-        **told,
-        "shown": f"{value:.4g}",
-        "near": f"{near:.2g}",
-        "sure": f"{100 * answer['confidence']:g} times in 100",
-        "picture": picture,
-    }
+def _answer(told: Mapping[str, Any], queries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    numbers = [
+        {
+            "name": name,
+            "shown": f"{value:.4g}",
+            "near": f"{near:.2g}",
+            "picture": answer_picture(value, near, low, high),
+        }
+        for query, answer in zip(queries, told["answers"], strict=True)
+        for name, value, near, low, high in _numbers(query, answer)
+    ]
+    return {**told, "numbers": numbers, "sure": f"{100 * told['answers'][0]['confidence']:g} times in 100"}
+
+
+def _numbers(query: Mapping[str, Any], answer: Mapping[str, Any]) -> list[tuple[str, float, float, float, float]]:
+    """Return every number of an answer: what it is, its value and error, and the range that it can have."""
+    near = float(answer["tolerance"])
+    if "mean" in query:
+        return [(query["mean"], float(answer["value"]), near, float(query["low"]), float(query["high"]))]
+    pairs = zip(query["levels"], answer["value"], strict=True)
+    return [(f"{query['histogram']}: {_level(level)}", float(share), near, 0.0, 1.0) for level, share in pairs]
+
+
+def _level(level: Any) -> str:
+    return {True: "yes", False: "no"}[level] if isinstance(level, bool) else str(level)
 
 
 def _page(
@@ -119,21 +157,25 @@ def _page(
     usual = {"price": None, "answer": None, "example": _example(dataset.schema)}
     return page(
         request, "ask", dataset.name, facts=facts, given=given, parts=parts_of(dataset), columns=columns,
-        key=key or unique_name(), script=_script(dataset), **{**usual, **more},
+        kinds=_KINDS, key=key or unique_name(), script=_script(dataset), **{**usual, **more},
     )  # fmt: skip
+
+
+def said(name: str) -> str:
+    """Return a column as a question names it."""
+    return name if name.isidentifier() else f"column({name!r})"
 
 
 def _example(schema: Schema) -> str:
     """Return a question about the first columns: a middle of what was declared, which says nothing of records."""
     found = []
     for name, column in schema.columns.items():
-        said = name if name.isidentifier() else f"column({name!r})"
         if isinstance(column, Number):
-            found.append(f"{said} > {(column.low + column.high) / 2:g}")
+            found.append(f"{said(name)} > {(column.low + column.high) / 2:g}")
         elif isinstance(column, Flag):
-            found.append(said)
+            found.append(said(name))
         elif isinstance(column, Levelled) and not isinstance(column, Moment):
-            found.append(f"{said} == {column.classes[0]!r}")
+            found.append(f"{said(name)} == {column.classes[0]!r}")
     return " and ".join(found[:2])
 
 

@@ -12,10 +12,12 @@ from tacit.errors import InvalidParameter
 from tacit.service.access import TheService
 from tacit.service.clock import now
 from tacit.service.datasets import Dataset
+from tacit.service.jobs.table import UNFINISHED
+from tacit.service.jobs.telling import overseen
 from tacit.service.pages.forms import CustodianHere, Fields, InspectorHere, PageRoute, number_of, text_of
 from tacit.service.pages.pictures import course_picture
 from tacit.service.pages.rendering import HEADERS, go, metered, page
-from tacit.service.routes import accounts
+from tacit.service.routes import accounts, jobs
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
 
@@ -72,12 +74,25 @@ def revoked(token: str, service: TheService, caller: CustodianHere, _: Fields) -
     return go("/custody")
 
 
+@router.post("/{name}/jobs/{job}/cancel")
+def cancelled(name: str, job: str, service: TheService, caller: CustodianHere, _: Fields) -> Response:
+    """Cancel anybody's job about a data set: what was charged stays charged."""
+    jobs.ended_by(service, caller, name, job)
+    return go("/custody")
+
+
 def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Response:
-    datasets = [_told(each, caller) for each in service.datasets.seen_by(caller)]
+    datasets = [{**_told(each, caller), "jobs": _jobs(service, each)} for each in service.datasets.seen_by(caller)]
     known = service.tokens.known_to(caller) if caller.scope == "custodian" else None
     tokens = None if known is None else [_given_out(each, caller) for each in known]
     usual: dict[str, Any] = {"verified": None, "made": None}
     return page(request, "custody", "Custody", datasets=datasets, tokens=tokens, **{**usual, **more})
+
+
+def _jobs(service: Service, dataset: Dataset) -> list[dict[str, Any]]:
+    """Return the jobs about a data set that are not over, whoever's they are."""
+    unfinished = [job for job in service.jobs.of_dataset(dataset.name) if job.state in UNFINISHED]
+    return [overseen(service, job) for job in unfinished]
 
 
 def _given_out(token: dict[str, Any], caller: Caller) -> dict[str, Any]:

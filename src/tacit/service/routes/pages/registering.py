@@ -11,7 +11,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from tacit.accounting.unit import PUBLIC
-from tacit.data.columns import Key
+from tacit.data.columns import Key, Moment
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
@@ -23,13 +23,15 @@ from tacit.service.registering import register
 from tacit.service.routes.datasets import Registered, named_by
 from tacit.service.service import Service
 from tacit.service.sources import FORMATS, Place, take_in
+from tacit.service.tokens import Caller
 
 router = APIRouter(route_class=PageRoute)
 
 _USUAL = {
     "name": "", "unit": "", "key": "", "epsilon": "1", "delta": "1e-6", "accountant": "basic", "shares": "",
-    "signed_by": "",
+    "signed_by": "", "public": "", "shares_ledger_with": "", "series": "", "column": "", "low": "", "high": "",
 }  # fmt: skip
+_BLOCK = ("series", "column", "low", "high")
 _COLUMNS = "the names of the columns and all that is declared about them"
 _PIECE = 2**20
 
@@ -73,7 +75,8 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
         except TacitError as error:
             return _second(request, source, schema, refusal=body_of(error)["error"], status=status_of(error))
         # Persons are the stronger promise, whether or not an id comes twice.
-        return _third(request, source, schema, known, {**_USUAL, "unit": next(iter(_keys(known)), "")})
+        usual = {**_USUAL, "unit": next(iter(_keys(known)), "")}
+        return _third(request, service, caller, source, schema, known, usual)
     given = {name: text_of(fields, name, usual) for name, usual in _USUAL.items()}
     try:
         if text_of(fields, "agreed") != "yes":
@@ -83,7 +86,8 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
         register(body.declared, place, service.state, service.settings, by=caller.name, sees=caller.sees)
     except TacitError as error:
         known = Schema.from_toml(schema)
-        return _third(request, source, schema, known, given, refusal=body_of(error)["error"], status=status_of(error))
+        refusal, status = body_of(error)["error"], status_of(error)
+        return _third(request, service, caller, source, schema, known, given, refusal=refusal, status=status)
     return go("/custody")
 
 
@@ -132,6 +136,9 @@ def _body(given: Mapping[str, str], source: dict[str, str], schema: str) -> Regi
         "key": given["key"] or None if not given["unit"] else None,
         "accountant": given["accountant"],
         "shares": _shares(given["shares"]),
+        "public": [line.strip() for line in given["public"].splitlines() if line.strip()],
+        "shares_ledger_with": given["shares_ledger_with"] or None,
+        "block_of": {name: given[name] for name in _BLOCK} if given["series"] else None,
     }
     try:
         return Registered.model_validate(body)
@@ -169,8 +176,12 @@ def _keys(schema: Schema) -> list[str]:
     return [name for name, column in schema.columns.items() if isinstance(column, Key)]
 
 
-def _third(request: Request, source: str, text: str, schema: Schema, given: Mapping[str, str], **more: Any) -> Response:
-    keys = _keys(schema)
+def _third(
+    request: Request, service: Service, caller: Caller, source: str, text: str, schema: Schema,
+    given: Mapping[str, str], **more: Any,
+) -> Response:  # fmt: skip
+    keys, moments = _keys(schema), [name for name, column in schema.columns.items() if isinstance(column, Moment)]
+    others = [("", "none")] + [(each.name, each.name) for each in service.datasets.seen_by(caller)]
     units = [("", "each record"), *((name, f"each person, by {name}") for name in keys)]
     fixed = [("", "its place in the file"), *((name, f"its key, {name}") for name in keys)]
     size = PUBLIC["record"]
@@ -179,5 +190,5 @@ def _third(request: Request, source: str, text: str, schema: Schema, given: Mapp
     public = [size, _COLUMNS]
     return page(
         request, "register", "Register a table", step=3, source=source, schema=text, given=given, units=units,
-        keys=fixed, public=public, **more,
+        keys=fixed, public=public, others=others, moments=[(name, name) for name in moments], **more,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from tacit.errors import InvalidParameter, TacitError
 from tacit.noise import unique_name
 from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
+from tacit.service.asking import PRICES
 from tacit.service.datasets import Dataset
 from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
 from tacit.service.pages.pictures import answer_picture
@@ -35,12 +36,13 @@ _LANDMARKS = 200
 @router.get("/datasets/{name}/sessions")
 def shown(name: str, request: Request, service: TheService, caller: SignedIn) -> Response:
     """Show the sessions there are, and how to open one."""
-    return _page(request, service, service.datasets.of(caller, name), caller, _USUAL)
+    dataset = service.datasets.of(caller, name)
+    return _page(request, service, dataset, caller, _USUAL)
 
 
 @router.post("/datasets/{name}/sessions")
 def opened(name: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
-    """Open a session."""
+    """Tell what a session would cost, or open it."""
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
     try:
@@ -54,6 +56,9 @@ def opened(name: str, request: Request, service: TheService, caller: SignedIn, f
             **_regression(dataset.schema),
         }
         body = {"parameters": parameters, "part": given["part"]}
+        if text_of(fields, "action") == "price":
+            price = PRICES["session"](dataset, caller, body)
+            return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
         return go(f"/jobs/{begun(service, caller, name, 'session', text_of(fields, 'key'), body)}")
     except TacitError as error:
         return _page(request, service, dataset, caller, given, refusal=body_of(error)["error"], status=status_of(error))
@@ -135,8 +140,9 @@ def _middle(schema: Schema, name: str) -> str:
 
 
 def _page(
-    request: Request, service: Service, dataset: Dataset, caller: Caller, given: Mapping[str, str], **more: Any
-) -> Response:
+    request: Request, service: Service, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "",
+    **more: Any,
+) -> Response:  # fmt: skip
     sessions = [
         {**each.public(), **service.sessions.left(each)}
         for each in service.session_table.listed(caller)
@@ -145,5 +151,5 @@ def _page(
     kernels = [(name, words) for name, (words, _) in _KERNELS.items()]
     return page(
         request, "sessions", dataset.name, facts=metered(dataset.facts(caller)), given=given, parts=parts_of(dataset),
-        kernels=kernels, sessions=sessions, key=unique_name(), **more,
+        kernels=kernels, sessions=sessions, key=key or unique_name(), **{"price": None, **more},
     )  # fmt: skip

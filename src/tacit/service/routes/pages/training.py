@@ -33,8 +33,14 @@ ESTIMATORS = [
     ("PrivateLinearRegression", "regression: a number, with curves"),
     ("SQDecisionTree", "a decision tree: classes"),
     ("SQNaiveBayes", "naive Bayes: classes"),
+    ("PrivateKernelClassifier", "a kernel model: classes, smooth, by distance"),
+    ("PrivateKernelRegressor", "a kernel model: a number, smooth, by distance"),
 ]
+_SMOOTH = {"kernel": {"kind": "rbf", "value": {"gamma": 1.0}}, "landmarks": 200}
+_OWN = {"PrivateKernelClassifier": _SMOOTH, "PrivateKernelRegressor": _SMOOTH}
+"""Parameters that a model must have, unless others are given."""
 _USUAL = {"estimator": "PrivateLogisticRegression", "epsilon": "0.5", "delta": "0", "part": "train", "parameters": "{}"}
+_SCORED = {"epsilon": "0.5", "delta": "0", "part": "test"}
 _LOOK_AGAIN = 2
 
 
@@ -63,15 +69,22 @@ def trained(name: str, request: Request, service: TheService, caller: SignedIn, 
 @router.get("/jobs/{job}")
 def watched(job: str, request: Request, service: TheService, caller: SignedIn) -> Response:
     """Show how far a job is, and what came of it."""
+    return _job(request, service, caller, job)
+
+
+def _job(
+    request: Request, service: Service, caller: Caller, job: str, given: Mapping[str, str] | None = None, **more: Any
+) -> Response:
     found = service.jobs.of(caller, job)
+    dataset = service.datasets.get(found.dataset)
     facts = told(service, found)
     result = facts["result"] or {}
     going = facts["state"] in ("waiting", "running")
     return page(
         request, "job", f"{found.kind}: {found.state}", job=facts, refresh=_LOOK_AGAIN if going else None,
         model=result.get("model") if found.kind == "fit" else None, session=result.get("session"),
-        guarantee=result.get("guarantee", ""), figures=_figures(result), key=unique_name(),
-        parts=parts_of(service.datasets.get(found.dataset)),
+        guarantee=result.get("guarantee", ""), figures=_figures(result), parts=parts_of(dataset),
+        given=given or usual_of(dataset, _SCORED), **{"price": None, "key": unique_name(), **more},
     )  # fmt: skip
 
 
@@ -105,16 +118,24 @@ def report(model: str, service: TheService, caller: SignedIn) -> Response:
 
 
 @router.post("/models/{model}/score")
-def scored(model: str, service: TheService, caller: SignedIn, fields: Fields) -> Response:
-    """Begin to score a model."""
+def scored(model: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
+    """Tell what scores would cost, or begin to score a model."""
     job = _fitted(service, caller, model)
+    given = {each: text_of(fields, each, usual) for each, usual in _SCORED.items()}
     body = {
         "model": model,
         "epsilon": number_of(fields, "epsilon", 0.5),
         "delta": number_of(fields, "delta", 0.0),
         "part": text_of(fields, "part", "test"),
     }
-    return go(f"/jobs/{begun(service, caller, job.dataset, 'report', text_of(fields, 'key'), body)}")
+    try:
+        if text_of(fields, "action") == "price":
+            price = PRICES["report"](service.datasets.of(caller, job.dataset), caller, body)
+            return _job(request, service, caller, model, given, price=price, key=text_of(fields, "key"))
+        return go(f"/jobs/{begun(service, caller, job.dataset, 'report', text_of(fields, 'key'), body)}")
+    except TacitError as error:
+        refusal = body_of(error)["error"]
+        return _job(request, service, caller, model, given, refusal=refusal, status=status_of(error))
 
 
 def begun(service: Service, caller: Caller, dataset: str, kind: str, key: str, body: Mapping[str, Any]) -> str:
@@ -150,7 +171,12 @@ def _parameters(given: Mapping[str, str]) -> dict[str, Any]:
         more = None
     if not isinstance(more, dict):
         raise InvalidParameter('more parameters are JSON such as {"curves": false}, or nothing.')
-    return {**more, "epsilon": number_of(given, "epsilon"), "delta": number_of(given, "delta", 0.0)}
+    return {
+        **_OWN.get(given["estimator"], {}),
+        **more,
+        "epsilon": number_of(given, "epsilon"),
+        "delta": number_of(given, "delta", 0.0),
+    }
 
 
 def _figures(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
