@@ -17,9 +17,10 @@ from typing import final
 import numpy as np
 
 from tacit.erm.losses.loss import Loss
+from tacit.erm.rows.matrix import DiskMatrix, SpreadMatrix
 from tacit.erm.solver.curvature import CurvatureModel
 from tacit.erm.solver.objective import Objective
-from tacit.erm.solver.preconditioner import build_preconditioner
+from tacit.erm.solver.preconditioner import build_preconditioner, factored
 from tacit.erm.solver.rounding import Rounding
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
@@ -32,16 +33,20 @@ _TRUSTED_CHANGE = 4.0
 _MOST_STEPS = 2_000
 _MOST_LOOKS = 60
 _MOST_GLIDING = 10**8
+_NARROW = 64
+_FAR = 2.0**24
+"""Where a gradient is so many times longer than what is wanted, a Hessian beside the next one spares some passes."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A point, the gradient computed there, and a bound on the norm of that gradient's error."""
+    """A point, the gradient computed there, a bound on the norm of its error, and the curvature if it came along."""
 
     point: Point
     gradient: Floats
     error: float
+    model: CurvatureModel | None = None
 
     @property
     def norm(self) -> float:
@@ -80,6 +85,15 @@ class Landscape(ABC):
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature at a point."""
 
+    @property
+    def bends(self) -> bool:
+        """Whether a Hessian that comes along with a gradient costs little more than the gradient."""
+        return False
+
+    def evaluate_with_model(self, point: Point, wanted: float) -> Evaluation:
+        """Compute the gradient as `evaluate` does, and the curvature."""
+        raise NotImplementedError
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -88,12 +102,28 @@ class Smooth(Landscape):
 
     def evaluate(self, point: Point, wanted: float) -> Evaluation:
         """Compute the gradient, and a bound on its error."""
+        at, most, accurate, error = self._planned(point, wanted)
+        return Evaluation(at, self.objective.gradients(self.workers, at, most, accurate), error)
+
+    def _planned(self, point: Point, wanted: float) -> tuple[Point, float, bool, float]:
+        """Return the point, how many rows a block has, whether scores are accurate, and the bound on the error."""
         rounding = Rounding(self.objective)
         most, accurate = rounding.plan(point.size, wanted)
-        at = point if accurate else point.rounded()
-        gradient = self.objective.gradients(self.workers, at, most, accurate)
         longest = self.objective.rows.longest_block(self.objective.loss.outputs, most)
-        return Evaluation(at, gradient, rounding.error(point.size, longest, accurate))
+        return point if accurate else point.rounded(), most, accurate, rounding.error(point.size, longest, accurate)
+
+    @property
+    def bends(self) -> bool:
+        """Fetching the rows from a cluster or a disk is most of the work, unless they have many columns."""
+        rows = self.objective.rows
+        narrow = self.loss.outputs == 1 and rows.dimension <= _NARROW
+        return narrow and isinstance(rows.matrix, SpreadMatrix | DiskMatrix)
+
+    def evaluate_with_model(self, point: Point, wanted: float) -> Evaluation:
+        """Compute the gradient and the Hessian in one pass."""
+        at, most, accurate, error = self._planned(point, wanted)
+        gradient, hessian = self.objective.gradient_and_hessian(self.workers, at, most, accurate)
+        return Evaluation(at, gradient, error, CurvatureModel(factored(hessian, self.objective.alpha)))
 
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature by a Hessian over all rows."""
@@ -137,7 +167,9 @@ def hurry(
             model = landscape.model(here.point)
             here = landscape.evaluate(here.point, wanted)
             continue
-        if _hessian_pays(landscape, model, there.norm / here.norm, there.norm / tolerance):
+        if there.model is not None:
+            model = there.model
+        elif _hessian_pays(landscape, model, there.norm / here.norm, there.norm / tolerance):
             model = landscape.model(there.point)
         else:
             step, change = there.point.minus(here.point), there.gradient - here.gradient
@@ -212,6 +244,10 @@ def _between(near: tuple[float, float], far: tuple[float, float], slope: float) 
 
 def _look(landscape: Landscape, point: Point, wanted: float, norm: float) -> Evaluation:
     """Evaluate with no more digits than matter beside a gradient of the norm before, or of its own norm."""
+    if landscape.bends and math.isfinite(norm):
+        # Passes are what is spared: what is near is looked at once, with all digits.
+        far = norm > _FAR * wanted
+        return landscape.evaluate_with_model(point, 1e-3 * norm) if far else landscape.evaluate(point, wanted)
     there = landscape.evaluate(point, max(wanted, 1e-3 * norm))
     if there.error > max(wanted, 1e-2 * there.norm):
         return landscape.evaluate(point, wanted)

@@ -134,6 +134,16 @@ class Objective:
         total = self.over(workers, partial(_slopes, models=models, most=most, accurate=accurate))
         return self.regularised(total.reshape(stack.high.shape) / self.rows.count, stack)
 
+    def gradient_and_hessian(
+        self, workers: Threads, point: Point, most: float = math.inf, accurate: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return the gradient at a coefficient of one score, and the Hessian without its ridge, in one pass."""
+        models = point.reshaped(-1, self.rows.dimension)
+        total = self.over(workers, partial(_bent_slopes, models=models, most=most, accurate=accurate))
+        total = total / self.rows.count
+        slopes, hessian = total[: self.size], total[self.size :]
+        return self.regularised(slopes.reshape(self.shape), point), hessian.reshape(self.size, self.size)
+
     def regularised(self, mean: Floats, stack: Point) -> Floats:
         """Add the gradients of the ridge and of the linear term to mean slopes."""
         total = mean + self.alpha * stack.high
@@ -142,6 +152,20 @@ class Objective:
         if self.linear is not None:
             total += self.linear / self.rows.count
         return np.asarray(total)
+
+
+def _bent_slopes(part: Objective, workers: Threads, models: Point, most: float, accurate: bool) -> Floats:
+    """Sum the gradients of rows and, behind them, their Hessians, for a loss of one score."""
+
+    def work(bounds: Bounds) -> Floats:
+        block, targets = part.rows.block(bounds), part.targets[slice(*bounds)]
+        scores = (block.accurate_scores if accurate else block.scores)(models, part.loss.offset(targets))
+        # A loss may write over the scores it is given.
+        curvatures = part.loss.curvatures(scores.copy(), targets)
+        slopes = part.loss.slopes(scores, targets)
+        return np.concatenate([block.pull(slopes).ravel(), block.gram(curvatures[:, 0]).ravel()])
+
+    return workers.sum(work, part.rows.blocks(part.loss.outputs, most))
 
 
 def _values(part: Objective, workers: Threads, models: Point) -> Floats:

@@ -35,6 +35,11 @@ class Preconditioner(ABC):
         """Return the inverse times each row of the stack."""
 
 
+def factored(hessian: Floats, alpha: float) -> Preconditioner:
+    """Return a whole Hessian, given without its ridge."""
+    return _Factored(_Inverse.of(hessian, alpha))
+
+
 def build_preconditioner(
     objective: Objective, workers: Threads, point: Point, weigher: Weigher | None = None
 ) -> Preconditioner:
@@ -46,7 +51,7 @@ def build_preconditioner(
         return _for_classes(objective, workers, point)
     weigher = weigher or weigher_at(point)
     if objective.rows.dimension <= _LARGEST_MATRIX:
-        return _Factored(_Inverse.of(mean_hessian(objective, workers, weigher), objective.alpha))
+        return factored(mean_hessian(objective, workers, weigher), objective.alpha)
     through = None
     if not isinstance(objective.rows.matrix, SpreadMatrix):
         through = _ThroughRecords.build(objective, workers, weigher(objective))
