@@ -259,3 +259,27 @@ def test_numbers_that_no_scale_holds_are_left_out_without_a_word(size):
         page = model_page(model, card_of_model(model))
         assert "are not drawn" in page
         assert "nan" not in page.split("What was learned")[1].split("<h2>")[0]
+
+
+WORDS = {
+    "tree, records": "if age",
+    "list": "else: up",
+    "conjunction": "up where all of these hold, else down",
+    "naive bayes, records": "ward is A: false",
+    "k-means": "group 3: x",
+    "k-means, records": "group 1: age",
+    "components": "direction 2 (",
+    "landmarks": "public points",
+    "kernel regression": "fitted on Records shows",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_says_what_was_learned(name):
+    """As pictures where there are coefficients or curves, else in words: rules, groups, directions, shares."""
+    model = fitted_model(name)[0]
+    page = model_page(model, card_of_model(model))
+    told = page.split("What was learned")[1].split("<h2>")[0]
+    assert "<svg" in told or html.escape(WORDS.get(name, "")) in told.replace("&gt;", ">")
+    assert name not in WORDS or "<svg" not in told
+    _inert(page)

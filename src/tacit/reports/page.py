@@ -21,12 +21,14 @@ from tacit.estimators.effects import Effect
 from tacit.reports.card import Card
 from tacit.reports.drawing import COLOURS, bars, budget_picture, effect_picture, guess_picture, shown
 from tacit.reports.facts import column_in_words
+from tacit.reports.learned import lines_about
 from tacit.reports.registry import OPEN, flat
 from tacit.version import VERSION
 
 _MOST_PICTURES = 30
 _MOST_COLUMNS = 200
 _LONGEST = 4000
+_LONGEST_LINE = 500
 _SOFT = 1.1
 _LARGEST = 1e100
 
@@ -62,6 +64,7 @@ def model_page(
         words="" if release.budget is None or not release.private else explain(release.budget, release.unit),
         guess="" if release.budget is None or not release.private else guess_picture(release.budget),
         drawn=drawn.pictures,
+        lines=[] if drawn.pictures or drawn.left_out else [shown(line, _LONGEST_LINE) for line in lines_about(model)],
         left_out=drawn.left_out,
         classes_left_out=drawn.classes_left_out,
         noise_known=bool(np.all(np.isfinite(getattr(model, "coef_noise_", np.nan)))),
