@@ -1,5 +1,10 @@
 """Fits on a Spark cluster: the model of memory, charged once, and one clear error when the cluster fails."""
 
+import gc
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +15,12 @@ import pandas as pd
 import pytest
 
 from support.fits import MODELS, ROWS, check_same, people, schema_for, watch_certificates
-from tacit import Budget, Ledger
+from tacit import Budget, Ledger, PrivateKernelClassifier, Schema
 from tacit.data import Records
 from tacit.data.sources.spark_lots import SparkLots
 from tacit.erm.classification import PrivateLogisticRegression
 from tacit.errors import InvalidParameter, QueryFailed
+from tacit.kernels import RBF
 from tacit.numerics.arrays import Floats
 from tacit.numerics.spread import SpreadColumn, in_lot
 
@@ -92,6 +98,103 @@ def test_a_cluster_that_fails_is_one_clear_error(frame: Any, tmp_path: Path, mon
     assert "secret" not in told
     assert "charged for it: epsilon=1" in told
     assert len(ledger.entries()) == 1
+
+
+def _kept_there(spark: Any) -> int:
+    """Return how many tables Spark's storage has."""
+    return int(spark.sparkContext._jsc.getPersistentRDDs().size())
+
+
+def test_a_ctrl_c_ends_the_fit_and_its_jobs(
+    spark: Any, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interrupt was lost within the engine, which went on: it is raised, says what was charged, and no job runs."""
+    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
+    honest, tracker = SparkLots.sum, spark.sparkContext.statusTracker()
+    before, own = signal.getsignal(signal.SIGINT), spark.sparkContext.getLocalProperty("spark.jobGroup.id")
+    begun = threading.Event()
+
+    def slow(_: Floats) -> Floats:
+        time.sleep(120)
+        raise AssertionError
+
+    def interrupt() -> None:
+        begun.wait(60)
+        while not tracker.getActiveJobsIds():
+            time.sleep(0.05)
+        time.sleep(1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def summed(lots: SparkLots, _: Any) -> Floats:
+        begun.set()
+        return honest(lots, slow)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkLots, "sum", summed)
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            PrivateLogisticRegression(0.5, ledger=ledger).fit(Records(frame, schema_for("answer")))
+        thread.join()
+    assert time.monotonic() - started < 60
+    assert "charged for it: epsilon=0.5" in " ".join(caught.value.__notes__)
+    assert caught.value.__context__ is None
+    assert tracker.getActiveJobsIds() == []
+    assert _kept_there(spark) == 0
+    assert signal.getsignal(signal.SIGINT) is before
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == own
+    PrivateLogisticRegression(0.5, ledger=ledger).fit(Records(frame, schema_for("answer")))
+    assert len(ledger.entries()) == 2
+
+
+def test_an_exception_that_is_kept_keeps_no_storage(spark: Any, frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception names the rows it was raised over; the lots of a fit go when it ends, and features made of them."""
+
+    def interrupted(*_: object) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tacit.erm.perturbations.perturbation.solve", interrupted)
+    for model in (
+        PrivateLogisticRegression(1.0, random_state=3),
+        PrivateKernelClassifier(RBF(1.0), 1.0, method="fourier", landmarks=10, random_state=3),
+    ):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            model.fit(Records(frame, schema_for("answer")))
+        assert caught.value is not None
+        assert _kept_there(spark) == 0
+
+
+def test_the_name_of_a_data_frame_goes_with_its_records(spark: Any, frame: Any) -> None:
+    """Every table that was opened, or drafted, stayed in the session's catalogue; what is cached of a frame stays."""
+
+    def names() -> list[str]:
+        return [each.name for each in spark.catalog.listTables() if each.name.startswith("tacit_records")]
+
+    gc.collect()
+    _await(lambda: not names())
+    cached = frame.selectExpr("x", "v", "c", "answer", "who").cache()
+    try:
+        records = Records(cached, schema_for("answer"))
+        PrivateLogisticRegression(1.0, random_state=3).fit(records)
+        Schema.draft(cached)
+        gc.collect()
+        _await(lambda: len(names()) == 1)
+        del records
+        gc.collect()
+        _await(lambda: not names())
+        assert _kept_there(spark) == 1
+    finally:
+        cached.unpersist()
+
+
+def _await(happens: Callable[[], bool]) -> None:
+    """Wait until something happens."""
+    for _ in range(100):
+        if happens():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen")
 
 
 @pytest.mark.parametrize("change", ["CAST(x AS STRING) AS x", "1 AS other"])

@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import tacit.estimators.elsewhere as encoding
 from support.fits import MODELS, ROWS, check_same, people, schema_for, watch_certificates
+from support.stored_people import in_postgresql
 from tacit import Budget, Ledger
 from tacit.data import Records
 from tacit.data.streamed import StreamedRows
@@ -83,6 +87,46 @@ def test_every_source_can_be_streamed(stored: tuple[Any, bool], written: list[St
     assert len(written) == 1
 
 
+@pytest.fixture(params=["postgresql", "ibis"])
+def opened(request: pytest.FixtureRequest, table: pd.DataFrame) -> Callable[..., Records]:
+    """Return what opens the table of a database."""
+    if request.param == "postgresql":
+        server, database = request.getfixturevalue("postgresql"), request.getfixturevalue("database")
+        source: Any = in_postgresql(server, database, table)
+    else:
+        source = ibis.duckdb.connect().create_table("people", pa.Table.from_pandas(table))
+    return lambda target, **more: Records(source, schema_for(target), **more)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("number", [0, 5, 7])
+def test_tables_of_databases_can_be_streamed(
+    opened: Callable[..., Records], table: pd.DataFrame, number: int, unit: str | None, written: list[StreamedRows]
+) -> None:
+    """Rows in whatever order the database gives them make the model that memory makes of the table."""
+    target, make = MODELS[number]
+    held = make().fit(Records(table, schema_for(target), unit=unit))
+    streamed = make().fit(opened(target, unit=unit, memory=4000))
+    assert len(written) == 1
+    assert np.allclose(held.coef_, streamed.coef_, rtol=0, atol=1e-6)
+    assert held.release_.guarantee == streamed.release_.guarantee
+
+
+def test_tables_of_one_connection_take_turns(table: pd.DataFrame) -> None:
+    """A connection of DuckDB does one thing at a time: fits of two of its tables in two threads broke each other."""
+    source = ibis.duckdb.connect().create_table(
+        "people", pa.Table.from_pandas(pd.concat([table] * 30, ignore_index=True))
+    )
+    records = [Records(source, schema_for("answer"), memory=4000) for _ in range(2)]
+
+    def fitted(some: Records) -> Any:
+        return PrivateLogisticRegression(1.0, random_state=3).fit(some).coef_
+
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(fitted, records, timeout=300)
+    assert np.allclose(one, other, rtol=0, atol=1e-6)
+
+
 def test_sample_weights_stand_beside_streamed_rows(table: pd.DataFrame) -> None:
     """Weights of rows that are on disk count as in memory."""
     weights = np.random.default_rng(1).uniform(0, 2, ROWS)
@@ -137,6 +181,22 @@ def test_a_full_disk_charges_nothing_and_leaves_the_model_as_it_was(
     assert not ledger.entries()
     model.fit(records)
     assert len(ledger.entries()) == 1
+
+
+def test_a_file_that_was_written_is_refused_though_its_time_was_put_back(table: pd.DataFrame, tmp_path: Path) -> None:
+    """Its length and the time it was last written can be those of before; when the system saw a change cannot."""
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    records, before = Records(path, schema_for("answer"), memory=4000), path.stat()
+    with path.open("r+") as file:
+        text = file.read().replace(",yes,", ",noo,")
+        file.seek(0)
+        file.write(text)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    with pytest.raises(InvalidParameter, match="not those that were opened"):
+        PrivateLogisticRegression(1.0, random_state=3).fit(records)
+    assert Records(path, schema_for("answer")).identity != records.identity
 
 
 def test_the_plain_hinge_is_refused_uncharged(table: pd.DataFrame, tmp_path: Path) -> None:

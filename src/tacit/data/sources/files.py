@@ -181,12 +181,14 @@ def _kind(file: Path) -> str | None:
     return next((ending for ending in _LINES if name.endswith(ending)), None)
 
 
-def _state(file: Path) -> tuple[str, int, int, int, int]:
+def _state(file: Path) -> tuple[str, int, int, int, int, int]:
+    """Return what changes when a file is written: the last number is the system's own and cannot be put back."""
     try:
         status = file.stat()
     except OSError:
-        return str(file), 0, 0, 0, 0
-    return str(file.resolve()), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        return str(file), 0, 0, 0, 0, 0
+    place = str(file.resolve())
+    return place, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _relation(files: Sequence[Path]) -> str:

@@ -1,7 +1,10 @@
 """Records that stay where they are: tables of PostgreSQL, of an Ibis connection, of Spark."""
 
+import threading
+import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar, final
 
@@ -9,6 +12,7 @@ from tacit.data.columns import Column
 from tacit.data.dialects import DuckDB, PostgreSQL, Spark
 from tacit.data.parts import Slice
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
+from tacit.data.sources.spark_jobs import interruptible
 from tacit.data.sources.spark_lots import IN_PIECES, Encode, SparkLots, encode_there, settled
 from tacit.data.sources.sql import SQLTable
 from tacit.data.sources.table import BLOCK
@@ -35,7 +39,9 @@ ROWS_OF_OWNER = "tacit_rows_of_owner"
 
 
 class _Live(SQLTable):
-    """A table of somebody's own connection: it stays in the process that made it."""
+    """A table of somebody's own connection: it stays in the process that made it, and keeps the view it is read by."""
+
+    view: object = None
 
     def __init__(self, connection: Any, sql: str, columns: Mapping[str, Column], name: str | None) -> None:
         self._hold(connection)
@@ -163,7 +169,7 @@ class SparkTable(_Live):
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         with settled(connection, IN_PIECES):
-            return [tuple(row) for row in connection.sql(sql).collect()]
+            return [tuple(row) for row in interruptible(connection, connection.sql(sql).collect)]
 
     def encoded_there(
         self, names: tuple[str, ...], part: Slice | None, key: str | None, unit: str | None, encode: Encode, width: int
@@ -195,8 +201,10 @@ class SparkTable(_Live):
 
 def open_live(source: Any, columns: Mapping[str, Column], name: str | None) -> SQLTable:
     """Open a Spark data frame, or a table of an Ibis connection to DuckDB, PostgreSQL or Spark."""
-    kind, connection, sql = _catalogued(_behind, source)
-    return kind(connection, sql, columns, name)
+    kind, connection, sql, view = _catalogued(_behind, source)
+    table = kind(connection, sql, columns, name)
+    table.view = view
+    return table
 
 
 def described(source: Any) -> Mapping[str, Stored]:
@@ -205,16 +213,39 @@ def described(source: Any) -> Mapping[str, Stored]:
         table = object.__new__(PostgreSQLTable)
         table._locate(*source)
         return _catalogued(table._types)
-    kind, connection, sql = _catalogued(_behind, source)
-    return _catalogued(kind.types, connection, f"({sql}) AS records")
+    kind, connection, sql, view = _catalogued(_behind, source)
+    found = _catalogued(kind.types, connection, f"({sql}) AS records")
+    del view
+    return found
 
 
-def _behind(source: Any) -> tuple[type[_Live], Any, str]:
-    """Return which kind of table a source is, its connection, and its SQL."""
+@final
+class _View:
+    """A name for a data frame in its session's catalogue, which goes when nobody needs it any more."""
+
+    def __init__(self, frame: Any) -> None:
+        self.name = f"tacit_records_{unique_name()}"
+        frame.createOrReplaceTempView(self.name)
+        weakref.finalize(self, _drop, frame.sparkSession, self.name).atexit = False
+
+
+def _drop(session: Any, name: str) -> None:
+    """Take a name out of a session's catalogue, in a thread whose connection to Spark is in the middle of nothing."""
+
+    def drop() -> None:
+        with suppress(Exception):
+            # By Spark's own catalogue for users the frame would lose what they cached of it.
+            session._jsparkSession.sessionState().catalog().dropTempView(name)
+
+    with suppress(RuntimeError):
+        threading.Thread(target=drop, daemon=True).start()
+
+
+def _behind(source: Any) -> tuple[type[_Live], Any, str, _View | None]:
+    """Return which kind of table a source is, its connection, its SQL, and the view that this names, if it does."""
     if type(source).__module__.startswith("pyspark."):
-        view = f"tacit_records_{unique_name()}"
-        source.createOrReplaceTempView(view)
-        return SparkTable, source.sparkSession, f"SELECT * FROM {view}"
+        view = _View(source)
+        return SparkTable, source.sparkSession, f"SELECT * FROM {view.name}", view
     import ibis
 
     if source.op().find(ibis.expr.operations.InMemoryTable):
@@ -225,11 +256,11 @@ def _behind(source: Any) -> tuple[type[_Live], Any, str]:
     sql = str(ibis.to_sql(source, pretty=False)).rstrip().rstrip(";")
     match backend.name:
         case "duckdb":
-            return DuckDBTable, backend.con, sql
+            return DuckDBTable, backend.con, sql, None
         case "postgres":
-            return PostgreSQLView, backend.con, sql
+            return PostgreSQLView, backend.con, sql, None
         case "pyspark":
-            return SparkTable, backend._session, sql
+            return SparkTable, backend._session, sql, None
     raise InvalidParameter(f"records are read from DuckDB, PostgreSQL and Spark, got a table of {backend.name}.")
 
 

@@ -16,9 +16,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.sources.spark_jobs import interruptible
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import CompensatedSum
+from tacit.numerics.passing import at_the_end
 from tacit.numerics.spread import SpreadTable
 
 _EIGHT = 8
@@ -106,6 +108,7 @@ def _kept(frame: Any, features: int, beside: int, rows: int) -> SparkLots:
     """Make the lots of a frame, from batches of so many rows, count their rows, and keep them in Spark's storage."""
     frame = frame.persist()
     kept = weakref.finalize(frame, _forget, frame._jdf)
+    at_the_end(kept)
     counted = [f"sum(n{level}) AS n{level}" for level in range(_LEVELS)]
     try:
         (found,) = _asked(frame.sparkSession, lambda: frame.selectExpr(*counted).collect(), rows)
@@ -135,7 +138,7 @@ def _asked(session: Any, ask: Callable[[], Any], rows: int = 2) -> Sequence[Any]
     failure = None
     with settled(session, {_PER_BATCH: str(rows)}):
         try:
-            found: Sequence[Any] = ask()
+            found: Sequence[Any] = interruptible(session, ask)
         except Exception as error:
             failure = type(error).__name__
     if failure is not None:

@@ -1,6 +1,7 @@
 """Records behind an engine of SQL: one subquery cleans them, and everything else is asked of that."""
 
 import threading
+import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -21,6 +22,8 @@ INDEX = "tacit_index"
 _AT_ONCE = 256
 # Connections that a fork brought along: they belong to the parent, and closing them here would disturb it.
 _INHERITED: list[Any] = []
+_TURNS: "weakref.WeakKeyDictionary[Any, threading.RLock]" = weakref.WeakKeyDictionary()
+_TURNING = threading.Lock()
 
 
 class SQLTable(Table):
@@ -212,7 +215,7 @@ class SQLTable(Table):
 
     @property
     def _turn(self) -> "threading.RLock":
-        """Held by the thread that uses a connection which cannot do two things at a time."""
+        """Held by the thread that uses a connection which cannot do two things at a time, whichever table it is for."""
         return self._of_this_process()[1]
 
     def _of_this_process(self) -> "tuple[Any, threading.RLock]":
@@ -225,7 +228,9 @@ class SQLTable(Table):
 
     def _hold(self, connection: Any) -> None:
         """Keep a connection that was made in this process."""
-        self._opened = (this_process(), connection, threading.RLock())
+        with _TURNING:
+            turn = _TURNS.setdefault(connection, threading.RLock())
+        self._opened = (this_process(), connection, turn)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_opened": None}
