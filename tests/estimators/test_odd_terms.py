@@ -6,13 +6,24 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from tacit import Budget, Ledger, PrivacyWarning, PrivateLogisticRegression, PublicEncoder
+from tacit import (
+    Budget,
+    Ledger,
+    PrivacyWarning,
+    PrivateKernelClassifier,
+    PrivateLogisticRegression,
+    PublicEncoder,
+    Records,
+)
 from tacit.data import Flag, Number, Schema
 from tacit.errors import InvalidParameter, OddTerms
-from tacit.queries import SQDecisionTree
+from tacit.kernels import Linear
+from tacit.model_selection import PrivateSearch, private_cross_validate
+from tacit.queries import SQPCA, SQDecisionTree, SQKMeans, SQNaiveBayes, SQPerceptron
 
 X = np.random.default_rng(0).normal(size=(200, 3)) / 3
 Y = (X[:, 0] > 0).astype(int)
@@ -120,3 +131,75 @@ def test_undeclared_labels_name_the_declared_classes():
         PrivateLogisticRegression(1.0, data_norm=1.0, classes=["no", "yes"]).fit(X, Y + 7)
     assert "7" not in str(caught.value)
     assert "8" not in str(caught.value)
+
+
+RECORDS = Records({"a": X[:, 0], "b": X[:, 1], "yes": Y == 1}, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"), [(60.0, "promises next to nothing"), (0.002, "will be noise"), (2.0, None)]
+)
+@pytest.mark.parametrize("what", ["search", "cross-validation"])
+@pytest.mark.parametrize("labels", [Y, 1 - Y])
+def test_searches_and_cross_validations_say_what_is_odd_about_the_whole(what, epsilon, words, labels, ledger):
+    """Their fits are made unseen: what is odd about all of them, or about the price of all, is said before."""
+    own = PrivateLogisticRegression(data_norm=1.0, classes=[0, 1])
+
+    def fit(ledger, random_state=None):
+        if what == "search":
+            search = PrivateSearch(
+                own, [{"alpha": 0.1}], epsilon=epsilon, runs=2, ledger=ledger, random_state=random_state
+            )
+            return search.fit(X, labels)
+        model = clone(own).set_params(epsilon=epsilon)
+        return private_cross_validate(
+            model, X, labels, epsilon=epsilon, ledger=ledger, folds=2, random_state=random_state
+        )
+
+    heard = said(lambda: fit(ledger))
+    assert len(heard) == (words is not None)
+    assert words is None or words in heard[0]
+    assert sum("under no ledger" in each for each in said(lambda: fit(None))) == 1
+    assert said(lambda: fit(None, random_state=1)) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **rest: PrivateLogisticRegression(1.0, data_norm=50.0, **rest),
+        lambda **rest: PrivateKernelClassifier(Linear() + 1.0, 1.0, landmarks=10, data_norm=50.0, **rest),
+        lambda **rest: SQPerceptron(5.0, data_norm=50.0, **rest),
+        lambda **rest: SQKMeans(2, 5.0, data_norm=50.0, **rest),
+        lambda **rest: SQPCA(2, 5.0, data_norm=50.0, **rest),
+    ],
+)
+def test_a_norm_far_from_what_the_encoder_states_is_warned_of_by_every_estimator(make, ledger):
+    """Noise would grow with it for nothing."""
+    (heard,) = [each for each in said(lambda: make(ledger=ledger).fit(RECORDS)) if "noise in" not in each]
+    assert "data_norm=50, and the encoder states 1" in heard
+    own = make(ledger=ledger).set_params(data_norm=1.0)
+    assert [each for each in said(lambda: own.fit(RECORDS)) if "data_norm" in each] == []
+
+
+@pytest.mark.parametrize("learner", [SQNaiveBayes, SQDecisionTree, SQPerceptron])
+def test_hopeless_learners_from_queries_say_so(learner, ledger):
+    """Where noise in a share is above all records, by n and the budget; the same for all records, before the charge."""
+    other = Records({"a": -X[:, 0], "b": X[:, 0], "yes": Y == 0}, SCHEMA)
+    for records in (RECORDS, other):
+        (heard,) = said(lambda records=records: learner(0.001, ledger=ledger).fit(records))
+        assert "will be noise" in heard
+    assert said(lambda: learner(20.0, ledger=ledger).fit(RECORDS)) == []
+    assert said(lambda: learner(0.001, random_state=1).fit(RECORDS)) == []
+    spent = ledger.spent
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OddTerms):
+            learner(0.001, ledger=ledger).fit(RECORDS)
+    assert ledger.spent == spent
+
+
+def test_a_price_says_what_a_fit_will_warn_of(ledger):
+    """Before anything is paid."""
+    model = PrivateLogisticRegression(0.005, data_norm=1.0, classes=[0, 1], ledger=ledger)
+    assert "will be noise" in model.price(X).odd[0]
+    assert PrivateLogisticRegression(1.0, data_norm=1.0, ledger=ledger).price(X).odd == ()

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.budget import Budget
-from tacit.data.bounded import BoundedRows, stated_filled, stated_norm
+from tacit.data.bounded import BoundedRows, stated_filled
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedRows
 from tacit.erm.intervals import noise_intervals
@@ -27,7 +27,7 @@ from tacit.erm.summary import summary_of
 from tacit.errors import InvalidParameter
 from tacit.estimators.effects import Effects, effects_of
 from tacit.estimators.encoded import in_lots, scored, stand_alone
-from tacit.estimators.odd_terms import warn_of_noise, warn_of_norm
+from tacit.estimators.odd_terms import warn_of_noise
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.saving.declared import FITTED
@@ -109,7 +109,6 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         """Return the budget, the rows, clipped, and the target of each."""
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
-        warn_of_norm(norm, stated_norm(X))
         if isinstance(X, StreamedRows):
             self.n_features_in_ = X.rows.width
             return budget, streamed_rows(X, norm, self.fit_intercept), y

@@ -9,8 +9,11 @@ step of a pipeline before this one that was fitted to the same rows (`tacit.esti
 """
 
 import warnings
+from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
+from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import is_whole
 from tacit.data.persons import Persons, SpreadPersons
@@ -18,10 +21,11 @@ from tacit.data.records import Records
 from tacit.errors import OddTerms, PrivacyWarning
 from tacit.estimators.exact_scores import said_public
 from tacit.estimators.parameters import needed_budget
+from tacit.estimators.price import Price
 from tacit.estimators.steps import warn_of_steps
+from tacit.noise import source_for
 
 _WEAK = 20.0
-_FAR = 2.0
 
 
 def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | None = None) -> None:
@@ -29,15 +33,23 @@ def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | Non
 
     Where rows belong to persons, n is the number of those: how many rows there are is private.
     """
-    budget = needed_budget(estimator.epsilon, estimator.delta)
-    twin = isinstance(X, Records) and X.is_twin
-    if budget is None or twin or said_public():
+    budget = needed_budget(estimator.epsilon, getattr(estimator, "delta", 0.0))
+    if budget is None or _harmless(X):
         return
     if estimator.random_state is not None:
         _warn_of_seed(estimator)
         return
     warn_of_steps(estimator)
-    if estimator.ledger is None:
+    warn_of_charge(budget, estimator.ledger, X, persons)
+
+
+def warn_of_charge(
+    budget: Budget, ledger: Ledger | None, X: Any, persons: Persons | SpreadPersons | None = None
+) -> None:
+    """Warn of what is charged to no ledger, of an epsilon that protects nobody, and of a delta above 1/n."""
+    if _harmless(X):
+        return
+    if ledger is None:
         # At this line, whoever asked: Python shows it once, until some library changes the filters for a while.
         warnings.warn(
             "odd terms: a private fit under no ledger. Nobody adds up what is spent on the same records: give "
@@ -49,8 +61,8 @@ def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | Non
 
 
 def _warn_of_seed(estimator: Any) -> None:
-    """Warn if a ledger stands beside a seed, which keeps it from being charged."""
-    if estimator.ledger is not None:
+    """Warn if a ledger stands beside a seed, which keeps it from being charged; refuse what is no seed."""
+    if estimator.ledger is not None and not source_for(deepcopy(estimator.random_state)).private:
         warnings.warn(
             f"{type(estimator).__name__} has a ledger and a seed (random_state): the seed makes this fit a rehearsal, "
             "not private and not charged. Leave the seed out to release a model, or the ledger out to rehearse; if "
@@ -60,20 +72,24 @@ def _warn_of_seed(estimator: Any) -> None:
         )
 
 
-def warn_of_noise(noise: float, signal: float, budget: Budget, n: int, columns: int) -> None:
+def warn_of_noise(noise: float, signal: float, budget: Budget, n: int, columns: int, what: str = "a score") -> None:
     """Warn if the noise in a score is larger than the largest score that any records could lead to."""
     if noise >= signal > 0:
         _warn(
-            f"the noise in a score ({noise:.2g}) is above what any {n:,} records could make of it ({signal:.2g}), with "
+            f"the noise in {what} ({noise:.2g}) is above what any {n:,} records could make of it ({signal:.2g}), with "
             f"{columns} columns at {budget}: the model will be noise. See tacit.model_selection.sensible_epsilon."
         )
 
 
-def warn_of_norm(declared: float, stated: float | None) -> None:
-    """Warn if rows are clipped to a norm that is far from the one that an encoder states for them."""
-    if stated is not None and not stated / _FAR <= declared <= stated * _FAR:
-        what = "noise grows with it for nothing" if declared > stated else "rows are clipped to it"
-        _warn(f"data_norm={declared:g}, and the encoder states {stated:g}: {what}. Leave data_norm out.")
+def warn_of_foreseen(prices: Sequence[Price], X: Any) -> None:
+    """Warn of what is odd about fits that are made unseen, if it is about each of them: what is odd about the first."""
+    if prices and all(price.odd for price in prices) and not _harmless(X):
+        warnings.warn(prices[0].odd[0], OddTerms, stacklevel=2)
+
+
+def _harmless(X: Any) -> bool:
+    """Whether records are made up, or were said to be public."""
+    return (isinstance(X, Records) and X.is_twin) or said_public()
 
 
 def _warn_of_budget(budget: Budget, n: int) -> None:

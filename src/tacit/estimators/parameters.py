@@ -1,6 +1,7 @@
 """Parameters that every estimator has: a budget, the norm of rows, a ledger."""
 
 import math
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -8,7 +9,9 @@ import numpy as np
 from tacit.budget import Budget
 from tacit.checks import finite_number, positive_number
 from tacit.data.bounded import stated_norm
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, OddTerms
+
+_FAR = 2.0
 
 INTERCEPT = 0.25
 """The constant that stands for the intercept, as a part of `data_norm`: a larger one would cost more noise."""
@@ -29,8 +32,9 @@ def needed_budget(epsilon: object, delta: object) -> Budget | None:
 
 
 def known_norm(data_norm: object, X: object) -> float:
-    """Return the norm to clip rows to: declared, or stated by the encoder that made the rows."""
-    declared = stated_norm(X) if data_norm is None else data_norm
+    """Return the norm to clip rows to: declared, or stated by the encoder that made the rows; warn if these are far."""
+    stated = stated_norm(X)
+    declared = stated if data_norm is None else data_norm
     if declared is None:
         raise InvalidParameter(
             "data_norm is missing: rows are clipped to this norm, and it must not be read off the data. Give the "
@@ -38,7 +42,12 @@ def known_norm(data_norm: object, X: object) -> float:
             "rows lose theirs as a data frame (set_output) or in a ColumnTransformer: give data_norm=1.0, its own; for "
             "several side by side, the root of their number."
         )
-    return positive_number("data_norm", declared)
+    norm = positive_number("data_norm", declared)
+    if stated is not None and not stated / _FAR <= norm <= stated * _FAR:
+        what = "noise grows with it for nothing" if norm > stated else "rows are clipped to it"
+        words = f"odd terms: data_norm={norm:g}, and the encoder states {stated:g}: {what}. Leave data_norm out."
+        warnings.warn(words, OddTerms, stacklevel=2)
+    return norm
 
 
 def refuse_ledger(ledger: object) -> None:

@@ -3,7 +3,7 @@
 import copy
 import tempfile
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -18,8 +18,9 @@ from tacit.data.bounded import BoundedRows
 from tacit.data.persons import whose
 from tacit.data.records import Records
 from tacit.data.twins import made_up
-from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.errors import BudgetExceeded, InvalidParameter, OddTerms
 from tacit.estimators.announced import Announced
+from tacit.estimators.exact_scores import public_data
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.seeds import OwnSeed
 from tacit.estimators.shown import Shown
@@ -33,7 +34,8 @@ class Price:
     `budget` is None for an infinite epsilon, which no ledger may be asked to pay. `event` is what would be charged in
     accounting's terms, None where it depends on the number of records and none was told. `affordable` and `left` are
     None without a ledger; `affordable` also where an account that is not "basic" would have to be told the event.
-    `unit` says for whom the release would be private: "record" or "person"; `whom` also by which ids.
+    `unit` says for whom the release would be private: "record" or "person"; `whom` also by which ids. `odd` is what a
+    fit will warn of (`tacit.errors.OddTerms`), as far as it follows from the form of the rows.
     """
 
     what: str
@@ -42,6 +44,7 @@ class Price:
     affordable: bool | None
     left: Budget | None
     whom: Unit = RECORD
+    odd: tuple[str, ...] = ()
 
     @property
     def unit(self) -> Kind:
@@ -87,31 +90,31 @@ class Priced(Announced, OwnSeed, Shown, Paid):
         refuses, as it would refuse the fit.
         """
         budget = needed_budget(self.epsilon, self.delta)
-        event = None if X is None or budget is None else self._event_for(X, groups)
-        ledger = None if self.ledger is None else self.ledger.looking()
-        ledger = X.account(ledger) if isinstance(X, Records) and not X.is_twin else ledger
-        return price_of(type(self).__name__, budget, event, ledger, unit_of(X, groups))
+        event, odd = (None, ()) if X is None or budget is None else self._tried(X, groups)
+        ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
+        return replace(price_of(type(self).__name__, budget, event, ledger, unit_of(X, groups)), odd=odd)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _event_for(self, X: Any, groups: object) -> Event | None:
-        """Return the event of a fit: what an empty account refuses to pay when rows of this form are fitted."""
+    def _tried(self, X: Any, groups: object) -> tuple[Event | None, tuple[str, ...]]:
+        """Return what an empty account refuses to pay when rows of this form are fitted, and what is warned of then."""
         asked = copy.copy(self)
         asked.random_state = None
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as heard, public_data():
+            warnings.simplefilter("always")
             unit = (unit_of(X, groups) or RECORD).kind
             owned = {} if groups is None else {"groups": groups}
             address = f"sqlite:///{Path(folder) / 'empty.db'}"
             asked.ledger = Ledger.create(address, name="empty", budget=Budget(SMALLEST), unit=unit)
+            event: Any = None
             try:
                 asked.fit(*stand_in(X, getattr(self, "classes", None)), **owned)  # type: ignore[attr-defined]
             except BudgetExceeded as refusal:
-                return refusal.event
-        return None
+                event = refusal.event
+        return event, tuple(str(each.message) for each in heard if issubclass(each.category, OddTerms))
 
 
 def price_of(

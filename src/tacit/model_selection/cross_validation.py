@@ -14,6 +14,7 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence, whole_number
 from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
+from tacit.estimators.odd_terms import warn_of_charge, warn_of_foreseen
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
@@ -122,7 +123,10 @@ def private_cross_validate(
     fold = np.empty(data.slots, dtype=np.intp)
     fold[places(data.slots)] = np.arange(data.slots) % mechanism.folds
     setting = told(clone(estimator), data)
-    data.part(fold != 0).price(setting)
+    price = data.part(fold != 0).price(setting)
+    if random_state is None:
+        warn_of_charge(mechanism.budget, ledger, X, data.persons)
+        warn_of_foreseen([price], X)
     payer_, coins = payer(X, ledger, random_state)
     law = Laplace.for_budget(mechanism.judging)
 

@@ -16,6 +16,7 @@ from tacit.data.records import payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.announced import Announced
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.odd_terms import warn_of_foreseen, warn_of_terms
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of, unit_of
 from tacit.estimators.seeds import OwnSeed
@@ -99,8 +100,10 @@ class PrivateSearch(Announced, OwnSeed, MetaEstimatorMixin, BaseEstimator):  # t
         fitting, judging = _shared(mechanism.inner)
         settings = [clone(self.estimator).set_params(**each, epsilon=fitting.epsilon) for each in ({}, *self._listed())]
         data = Data.of(clone(self.estimator), X, y, groups)
-        for each in settings:
-            data.price(told(each, data))
+        prices = [data.price(told(each, data)) for each in settings]
+        warn_of_terms(self, X, data.persons)
+        if self.random_state is None:
+            warn_of_foreseen(prices, X)
         ledger, coins = payer(X, self.ledger, self.random_state)
         law = Laplace.for_budget(judging)
 

@@ -28,7 +28,7 @@ from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import encoded, refuse_targets, target_of
 from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
-from tacit.estimators.odd_terms import warn_of_terms
+from tacit.estimators.odd_terms import warn_of_noise, warn_of_terms
 from tacit.estimators.parameters import needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
 from tacit.estimators.tables import validated
@@ -171,11 +171,22 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
     def _ask(self, source: StatisticalOracle | Engine, columns: Sequence[Any], labels: Labels, *assumed: str) -> None:
         """Open a session for all rounds, learn in it, and keep what is promised."""
         rounds = self._rounds(source.n, columns, labels)
+        if isinstance(source, StatisticalOracle) and not source.rehearses:
+            self._warn_of_noise(rounds, source.n, len(columns))
         with Session(source, self._budget(), rounds, label=type(self).__name__, **self._manner()) as session:
             self._study(session, columns, labels)
         rate = [f"labels are wrong at rate {self.noise_rate:g}"] if self.noise_rate else []
         self.release_ = session.release(*assumed, *rate, *self._assumptions())
         self.plans_ = self.release_.value
+
+    def _warn_of_noise(self, rounds: Sequence[Sequence[Query]], n: int, columns: int) -> None:
+        """Warn if in every round the noise in a share of the records is above all of them."""
+        budget = self._budget()
+        demands = [Demand.of_queries(queries, n, noise_rate=self.noise_rate, of="sample") for queries in rounds]
+        if budget is not None and demands:
+            noise = Rounds.for_demands(budget, demands, len(demands))
+            least = min(demand.factor * noise.deviation(demand) / n for demand in demands)
+            warn_of_noise(least, 1.0, budget, n, columns, "a share of the records")
 
     def _labels(self, engine: Engine) -> Labels:
         """Return the classes as they stand in the engine's column of labels, and keep them."""
