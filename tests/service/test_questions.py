@@ -312,6 +312,22 @@ def test_bytes_that_are_no_request_are_refused(shared: Running, raw: bytes) -> N
     assert _spent(shared) == Budget(0)
 
 
+def test_the_examples_of_the_description_are_answers_that_come(served: Running) -> None:
+    """What a route is said to answer with has the parts that its answers have, all the way down."""
+
+    def parts(plain: Any) -> Any:
+        if isinstance(plain, dict):
+            return {name: parts(each) for name, each in plain.items() if name != "whom"}
+        return [parts(each) for each in plain] if isinstance(plain, list) else None
+
+    document = served.get("/openapi.json").json()["paths"]
+    body = {"queries": QUESTION["queries"], "epsilon": 0.5}
+    for route, more in (("price", {"what": "queries"}), ("queries", {})):
+        told = served.post(f"/v1/datasets/clinic/{route}", {**more, **body}).json()
+        described = document[f"/v1/datasets/{{name}}/{route}"]["post"]["responses"]["200"]
+        assert parts(described["content"]["application/json"]["example"]) == parts(told)
+
+
 def test_custodians_price_and_only_analysts_ask(shared: Running) -> None:
     """A scope goes as far as it goes; who may not is told so, and nothing is charged."""
     assert shared.post("/v1/datasets/clinic/price", {"what": "queries", **QUESTION}, "carol").status_code == 200

@@ -11,7 +11,18 @@ import numpy as np
 
 from tacit.errors import InvalidParameter, ModelFileError, ServiceError
 from tacit.estimators.saving.declared import LABELS, RELEASE
-from tacit.estimators.saving.fields import TRUTH, Either, Listed, Numbers, Optional, Scalar, Struct, whole, word_of
+from tacit.estimators.saving.fields import (
+    TRUTH,
+    Either,
+    Field,
+    Listed,
+    Numbers,
+    Optional,
+    Scalar,
+    Struct,
+    whole,
+    word_of,
+)
 from tacit.estimators.saving.packing import ReadingInline, WritingInline
 from tacit.evaluation import ClassesReport, Report
 from tacit.evaluation.knots import Knots
@@ -40,19 +51,24 @@ _PLAN = Struct(
         "whom": RELEASE.fields["whom"],
     },
 )
-_BY_TYPE = {Floats: Numbers(""), Truths: Numbers("", kind="bool"), tuple[float, ...]: Listed(Scalar())}
-_KNOTS = Struct(Knots, {name: _BY_TYPE[kind] for name, kind in get_type_hints(Knots).items()})
-_SKETCHED = Struct(
-    Sketched,
-    {
-        "knots": Listed(_KNOTS),
-        "counts": Listed(Numbers("")),
-        "right": Optional(Numbers("", "")),
-        "count_noise": Numbers(""),
-        "right_noise": Scalar(0.0),
-        "pure": TRUTH,
-    },
-)
+_BY_TYPE: dict[Any, Field] = {
+    Floats: Numbers(""),
+    Truths: Numbers("", kind="bool"),
+    tuple[float, ...]: Listed(Scalar()),
+    tuple[Floats, ...]: Listed(Numbers("")),
+    Floats | None: Optional(Numbers("", "")),
+    float: Scalar(),
+    bool: TRUTH,
+}
+
+
+def _declared(kind: type[Any]) -> Struct:
+    """Return the field of a record whose parts are declared by their types."""
+    return Struct(kind, {name: _BY_TYPE[each] for name, each in get_type_hints(kind).items()})
+
+
+_BY_TYPE[tuple[Knots, ...]] = Listed(_declared(Knots))
+_SKETCHED = _declared(Sketched)
 _COMMON = {
     "release": Struct(RELEASE.build, {**RELEASE.fields, "value": _SKETCHED}),
     "confidence": Scalar(0.0, 1.0),

@@ -137,7 +137,10 @@ def named_by(caller: Caller, body: Registered) -> Registered:
     return body
 
 
-@router.post("/uploads", status_code=201, openapi_extra={"requestBody": {"content": {"text/csv": {}}}})
+_FILE = {"text/csv": {"schema": {"type": "string"}, "example": "age,ill\n61,yes\n34,no\n"}}
+
+
+@router.post("/uploads", status_code=201, openapi_extra={"requestBody": {"content": _FILE}})
 async def upload(
     request: Request, service: TheService, caller: Custodian, form: Literal["csv", "parquet"] = "csv"
 ) -> dict[str, str]:
