@@ -1,6 +1,7 @@
 """The table behind a report: what one record or person can move, what noise is drawn, that nothing is rounded."""
 
 import math
+import time
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -148,9 +149,23 @@ def test_a_tree_counts_every_number_once_a_level() -> None:
 
 
 def test_too_large_a_table_is_refused() -> None:
-    """The number of groups times bins has a public limit."""
-    with pytest.raises(InvalidParameter, match="too many"):
-        Sketch(Budget(1), Layout("several", 5000, 500, (0.0,), (), -36.0, 36.0, True, True), 10)
+    """The number of classes times bins has a public limit, and the refusal says at how many classes it is."""
+    most = Layout("several", 5000, 500, (0.0,), (), -36.0, 36.0, True, True).most_classes
+    with pytest.raises(InvalidParameter, match=f"at most {most:,}"):
+        Sketch(Budget(1), Layout("several", most + 1, 500, (0.0,), (), -36.0, 36.0, True, True), 10)
+    Sketch(Budget(1), Layout("several", most, 500, (0.0,), (), -36.0, 36.0, True, True), 10)
+    with pytest.raises(InvalidParameter, match="Use fewer"):
+        Sketch(Budget(1), Layout("numbers", 1, 4, (), tuple(range(2**21)), -36.0, 36.0, True, True), 10)
+
+
+def test_the_table_of_many_classes_takes_the_time_of_its_entries() -> None:
+    """Counting 20,000 classes goes through their numbers, not through the whole table once for each of them."""
+    layout = Layout("several", 20_000, 8, (0.0,), EDGES, -36.0, 36.0, True, True)
+    marks = RowMarks(np.zeros((3, 20_000)), np.zeros(3, dtype=np.intp), np.ones(3, dtype=bool), None)
+    start = time.process_time()
+    table = tabulated(layout, marks, np.ones(3), layout.given_knots)
+    assert time.process_time() - start < 6
+    assert table.sum() == 3 + 3 * 19_999 * layout.rest_weight + 3 * layout.mark_weight
 
 
 def test_a_score_that_many_share_has_one_knot() -> None:

@@ -24,6 +24,9 @@ _DECADES = _LEAVES / 2 / math.asinh(2.0**24)
 LARGEST = 2.0**14
 """Numbers beyond this, on either side, are read as this."""
 
+LARGEST_TABLE = 2**22
+"""How many numbers a table may have."""
+
 _CLEAR = 1.0
 """How many standard deviations of the noise stand out from it."""
 
@@ -122,6 +125,11 @@ class Layout:
     def cells(self) -> int:
         """How many numbers the table has."""
         return self.groups * self.width + (2 * self.classes if self.mark_weight else 0)
+
+    @property
+    def most_classes(self) -> int:
+        """How many of several classes there may be in a table with these bins."""
+        return LARGEST_TABLE // (2 * self.width + 2)
 
     @property
     def mark_weight(self) -> float:

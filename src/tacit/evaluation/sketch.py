@@ -18,7 +18,7 @@ from tacit import noise
 from tacit.accounting.events import Event, dp_event
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
-from tacit.evaluation.bins import LEVELS, NODES, RADIX, Layout, chosen_knots, codes_of
+from tacit.evaluation.bins import LARGEST_TABLE, LEVELS, NODES, RADIX, Layout, chosen_knots, codes_of
 from tacit.evaluation.knots import Knots
 from tacit.mechanisms.gaussian import Multipliers
 from tacit.mechanisms.laplace import laplace_law
@@ -29,8 +29,6 @@ from tacit.numerics.arrays import Codes, Floats, Truths
 _UNIT = 2.0**20
 _LOOK = Fraction(1, 8)
 """The part of the budget that chooses the bins."""
-
-_LARGEST_TABLE = 2**22
 
 
 @final
@@ -81,9 +79,13 @@ class Sketch(Mechanism[RowMarks, Sketched]):
 
     def __post_init__(self) -> None:
         checked_budget(self.budget)
-        if self.layout.cells > _LARGEST_TABLE:
+        if self.layout.cells > LARGEST_TABLE:
+            most, bins = self.layout.most_classes, self.layout.bins
+            if self.layout.kind != "several":
+                raise InvalidParameter(f"{bins:,} bins are too many to release. Use fewer. Nothing was charged.")
             raise InvalidParameter(
-                f"{self.layout.groups} groups of {self.layout.width} bins are too many to release. Use fewer bins."
+                f"{self.layout.classes:,} classes are too many: with {bins} bins there may be at most {most:,}. Use fewer "
+                "bins, or a model that tells fewer classes. Nothing was charged."
             )
         for share in self.shares:
             _ = self._law(share, 1.0)
@@ -217,8 +219,8 @@ def tabulated(layout: Layout, value: RowMarks, weights: Floats, knots: tuple[Kno
         bins, share = knots[tree].placed(numbers)
         upper = np.trunc(held * share * _UNIT) / _UNIT
         start = first[np.where(counted, group, 0)]
-        table += np.bincount(start + knots[tree].lower[bins], held - upper, table.size)
-        table += np.bincount(start + knots[tree].upper[bins], upper, table.size)
+        np.add.at(table, start + knots[tree].lower[bins], held - upper)
+        np.add.at(table, start + knots[tree].upper[bins], upper)
     table *= np.repeat(layout.group_weights, sizes)
     if not layout.mark_weight or value.right is None:
         return table
