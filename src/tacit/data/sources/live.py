@@ -8,12 +8,12 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar, final
 
-from tacit.data.columns import Column
+from tacit.data.columns import Column, Number
 from tacit.data.dialects import DuckDB, PostgreSQL, Spark
 from tacit.data.parts import Slice
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
 from tacit.data.sources.spark_jobs import interruptible
-from tacit.data.sources.spark_lots import IN_PIECES, Encode, SparkLots, encode_there, settled
+from tacit.data.sources.spark_lots import IN_PIECES, NUMBERS, Encode, SparkLots, encode_there, settled
 from tacit.data.sources.sql import SQLTable
 from tacit.data.sources.table import BLOCK
 from tacit.data.stored import Stored, StoredKind
@@ -174,16 +174,24 @@ class SparkTable(_Live):
     def encoded_there(
         self, names: tuple[str, ...], part: Slice | None, key: str | None, unit: str | None, encode: Encode, width: int
     ) -> SparkLots:
-        """Encode cleaned cells on the executors; a person's number of rows stands beside each of them."""
+        """Encode cells on the executors; a person's number of rows stands beside each of them.
+
+        Numbers travel as one array a row and are cleaned there, as those in memory are: each column of its own costs
+        Spark more than cleaning it.
+        """
         self.check_columns()
-        wanted = [self.dialect.quoted(name) for name in names]
+        numbers = {name: column for name in names if isinstance(column := self.columns[name], Number)}
+        others = [name for name in names if name not in numbers]
+        array = f"array({', '.join(map(self.dialect.quoted, numbers))}) AS {NUMBERS}"
+        wanted = [array] * bool(numbers) + [self.dialect.quoted(name) for name in others]
         if unit is not None:
             owner = self.dialect.quoted(unit)
             rows = f"count(*) OVER (PARTITION BY {owner})"
             wanted.append(f"CASE WHEN {owner} = {MISSING_KEY} THEN 1 ELSE {rows} END AS {ROWS_OF_OWNER}")
-            names = (*names, unit)
-        statement = f"SELECT {', '.join(wanted)} FROM {self.cleaned(names, part, key)}"
-        return encode_there(self.connection, statement, encode, width, 2)
+            others.append(unit)
+        cleaned = [*map(self.dialect.quoted, numbers), *map(self._cleaned, others)]
+        source = self._relation_of(cleaned, self._read((*numbers, *others), part, key))
+        return encode_there(self.connection, f"SELECT {', '.join(wanted)} FROM {source}", numbers, encode, width, 2)
 
     def persons(self, part: Slice | None, key: str | None, unit: str) -> int:
         """Count the persons: ids that differ, and rows without one."""

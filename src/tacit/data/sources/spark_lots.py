@@ -1,7 +1,7 @@
 """Encoded records on a Spark cluster: lots of rows as binary cells, kept in Spark's storage, summed where they are.
 
-Executors see cleaned cells and encoded rows only. What comes back to the driver are sums, and numbers of rows. A task
-that is repeated, because an executor was lost, computes the same sum, and Spark counts one result for each.
+Executors clean and encode cells. What comes back to the driver are sums, and numbers of rows. A task that is repeated,
+because an executor was lost, computes the same sum, and Spark counts one result for each.
 """
 
 import math
@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.columns import Column
 from tacit.data.sources.spark_jobs import interruptible
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
@@ -30,6 +31,7 @@ _FEW = 64
 _TO_A_TASK = 8
 _FEWEST, _NUMBERS = 1024, 2**20
 _TURN = threading.RLock()
+NUMBERS = "tacit_numbers"
 _PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 IN_PIECES = {"spark.sql.codegen.wholeStage": "false"}
@@ -97,10 +99,15 @@ class SparkLots(SpreadTable):
         return total.result().reshape(shape)
 
 
-def encode_there(session: Any, sql: str, encode: Encode, features: int, beside: int) -> SparkLots:
-    """Encode the rows of a statement on the executors, keep them there, and return the handle to them."""
+def encode_there(
+    session: Any, sql: str, numbers: Mapping[str, Column], encode: Encode, features: int, beside: int
+) -> SparkLots:
+    """Encode the rows of a statement on the executors, keep them there, and return the handle to them.
+
+    What columns of numbers hold comes as an array, in their order; all else comes cleaned.
+    """
     with settled(session, IN_PIECES):
-        frame = session.sql(sql).mapInArrow(partial(_encoded, encode), _COLUMNS)
+        frame = session.sql(sql).mapInArrow(partial(_encoded, dict(numbers), encode), _COLUMNS)
         return _kept(frame, features, beside, max(_FEWEST, _NUMBERS // features))
 
 
@@ -163,10 +170,17 @@ def settled(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
                 session.conf.set(name, value)
 
 
-def _encoded(encode: Encode, batches: Iterator[Any]) -> Iterator[Any]:
-    """Encode batches of cleaned cells, on an executor."""
+def _encoded(numbers: Mapping[str, Column], encode: Encode, batches: Iterator[Any]) -> Iterator[Any]:
+    """Clean numbers and encode batches of cells, on an executor."""
     for batch in batches:
-        cells = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+        cells = {
+            name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names if name != NUMBERS
+        }
+        if numbers:
+            # Floats with a hole where a cell was missing, which is NaN here.
+            found = batch.column(NUMBERS).flatten().to_numpy(zero_copy_only=False).reshape(-1, len(numbers))
+            table = np.ascontiguousarray(found.T, dtype=np.float64)
+            cells |= {name: column.clean(table[place])[0] for place, (name, column) in enumerate(numbers.items())}
         for lot in encode(cells):
             yield _lot(lot)
 
