@@ -15,9 +15,9 @@ from tacit.queries import StatisticalOracle, StatisticalQuery
 __all__ = ["STATISTICS"]
 
 _PLAYS, _ORACLE_PLAYS = 6_000, 3_000
-_FAR = 1e6
+_FAR, _LOUD = 1e6, 1e5
 _AGES = [20.0, 40.0, 60.0]
-_LOW_ANSWER = Canary((-1.0,))
+_LOW_ANSWER, _HIGH_ANSWER = Canary((-1.0,)), Canary((1.0,))
 
 
 def _of_ages(run: Callable[..., Any], attack: Attack = _LOW_ANSWER, **variant: str) -> Callable[[Question], Case]:
@@ -36,7 +36,13 @@ def _histogram(ages: Any, **budget: Any) -> Any:
 
 
 class _Always:
-    """A public model that says 'old' of everybody."""
+    """A public model that says 'old' of everybody, and is certain of it."""
+
+    classes_ = (False, True)
+
+    def predict_proba(self, ages: Any) -> Any:
+        """Return 0 and 1 for every age."""
+        return np.tile([0.0, 1.0], (len(ages), 1))
 
     def predict(self, ages: Any) -> Any:
         """Return True for every age."""
@@ -54,6 +60,20 @@ class _Old:
         return np.column_stack([1 - chance, chance])
 
 
+class _Thirds:
+    """A public model of three classes: certain that the young are the first, and undecided between the others."""
+
+    classes_ = (0, 1, 2)
+
+    def predict_proba(self, ages: Any) -> Any:
+        """Return the probabilities of the three classes."""
+        return np.where(np.asarray(ages)[:, None] < 50, [1.0, 0.0, 0.0], [0.0, 0.5, 0.5])
+
+    def predict(self, ages: Any) -> Any:
+        """Return the likeliest class."""
+        return self.predict_proba(ages).argmax(axis=1)
+
+
 class _Fifty:
     """A public regression that says 50 of everybody."""
 
@@ -66,6 +86,41 @@ def _report(ages: Any, bins: Any = "auto", **budget: Any) -> Floats:
     """What is released about the lowest of the one class and the highest of the other, which the record can be."""
     young, old = evaluation.report(_Old(), ages, ages > 50, bins=bins, **budget).release.value.counts
     return np.array([young[0], old[-1]])
+
+
+def _table(ages: Any, **budget: Any) -> Floats:
+    """The whole table of three classes, each number in units of its noise."""
+    labels = np.where(np.asarray(ages) < 50, 0, 2)
+    table = evaluation.report(_Thirds(), ages, labels, bins=[0.3, 0.5, 0.7], **budget).release.value
+    counts = [count / noise for count, noise in zip(table.counts, table.count_noise, strict=True)]
+    assert table.right is not None
+    return np.concatenate([*counts, table.right.ravel() / table.right_noise])
+
+
+def _several(question: Question) -> Case:
+    """Three classes; Bob looks along the difference that the record makes to the table, of which a rehearsal tells."""
+    first, second = (_table(np.array([age]), epsilon=_LOUD, random_state=0) for age in (-_FAR, _FAR))
+    moved = Canary(tuple(((second - first) / _LOUD).round(3).tolist()))
+    return _of_ages(_table, moved, **_SCORES, classes="several")(question)
+
+
+def _persons(question: Question) -> Case:
+    """A patient with twenty rows becomes one with three, as far from them as can be; a record is a person."""
+    claim = question.claim
+
+    def table(data: Any) -> Floats:
+        ages, rows = data
+        owners = np.repeat(np.arange(len(rows)), rows)
+        return _report(ages[owners], bins=[0.3, 0.5, 0.7], epsilon=claim.epsilon, delta=claim.delta, groups=owners)
+
+    first, second = ((np.array([age, *_AGES]), np.array([rows, 1, 1, 1])) for age, rows in ((-_FAR, 20), (_FAR, 3)))
+    variant, note = {"unit": "person", "classes": "two"}, "a person of 20 rows"
+    return Case(claim, table, first, second, (Canary((-1.0, 1.0)),), _PLAYS, note=note, variant=variant)
+
+
+def _confusion(ages: Any, **budget: Any) -> Floats:
+    """What is released about either class that the record can be."""
+    return np.asarray(evaluation.confusion_matrix(_Always(), ages, ages > 50, **budget).release.value)[:, 1]
 
 
 def _regression(ages: Any, **budget: Any) -> Floats:
@@ -107,6 +162,15 @@ STATISTICS = (
     ),
     Audited("evaluation.report", _of_ages(_in_bins, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
     Audited("evaluation.report-chosen", _of_ages(_report, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
+    Audited("evaluation.report-several", _several),
+    Audited("evaluation.report-persons", _persons),
+    Audited(
+        "evaluation.log_loss",
+        _of_ages(
+            lambda ages, **budget: evaluation.log_loss(_Always(), ages, ages > 50, **budget).release, _HIGH_ANSWER
+        ),
+    ),
+    Audited("evaluation.confusion_matrix", _of_ages(_confusion, Canary((-1.0, 1.0)))),
     Audited("evaluation.report-regression", _of_ages(_regression, Canary((-1.0, 1.0, -1.0, 1.0)), **_SCORES)),
     Audited("StatisticalOracle", _oracle),
 )
