@@ -121,7 +121,7 @@ def test_a_ledger_that_is_gone_after_the_fit_takes_no_model_with_it(clinic, monk
     account = "tacit.reports.facts.account"
     monkeypatch.setattr(account, lambda ledger: (_ for _ in ()).throw(RuntimeError("the connection is lost")))
     ended = clinic.train("--ledger", clinic.address)
-    assert (ended.code, "cannot be read" in ended.err) == (0, True)
+    assert (ended.code, "does not say what is left" in ended.err) == (0, True)
     assert "ledger" not in tacit.load("m.tacit").card_.tacit
 
 

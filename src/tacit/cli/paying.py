@@ -81,7 +81,7 @@ def carded(making: Callable[[Ledger | None], Any], ledger: Ledger | None, out: A
     except Exception:
         if ledger is None:
             raise
-        out.warn("The ledger cannot be read any more: the card does not say what is left.")
+        out.warn("The card does not say what is left: that could not be found out after the fit.")
         return making(None)
 
 
