@@ -84,8 +84,8 @@ class Sketch(Mechanism[RowMarks, Sketched]):
             if self.layout.kind != "several":
                 raise InvalidParameter(f"{bins:,} bins are too many to release. Use fewer. Nothing was charged.")
             raise InvalidParameter(
-                f"{self.layout.classes:,} classes are too many: with {bins} bins there may be at most {most:,}. Use fewer "
-                "bins, or a model that tells fewer classes. Nothing was charged."
+                f"{self.layout.classes:,} classes are too many: with {bins} bins there may be at most {most:,}. Use "
+                "fewer bins, or a model that tells fewer classes. Nothing was charged."
             )
         for share in self.shares:
             _ = self._law(share, 1.0)

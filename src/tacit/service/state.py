@@ -1,8 +1,8 @@
 """What a service remembers besides its accounts: data sets, tokens, requests and what was answered.
 
 SQLite for one machine, PostgreSQL for several. One transaction writes at a time in SQLite; in PostgreSQL rows are
-locked. Who spent what is in the ledgers alone: losing the state costs answers, tokens and fingerprints. That no table is
-registered twice meanwhile, the witness sees to, which knows the accounts that were forgotten.
+locked. Who spent what is in the ledgers alone: losing the state costs answers, tokens and fingerprints. That no table
+is registered twice meanwhile, the witness sees to, which knows the accounts that were forgotten.
 """
 
 import os
