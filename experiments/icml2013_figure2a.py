@@ -21,8 +21,7 @@ from rich.progress import Progress
 
 from tacit.budget import Budget
 from tacit.data import Number
-from tacit.erm import Logistic
-from tacit.erm.perturbations.defaults import MARGIN
+from tacit.erm.fitting import logistic_for
 from tacit.kernels import Landmarks, Polynomial
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.released.model import release_linear
@@ -66,17 +65,12 @@ def measure(
         started = time.perf_counter()
         budget = None if math.isinf(epsilon) else Budget(epsilon, DELTA)
         terms = Terms(None, LABEL, run, ("both classes",))
-        released = release_linear(mapped, features, targets, _loss(budget), budget, "auto", "auto", terms)
+        released = release_linear(mapped, features, targets, logistic_for, budget, "auto", "auto", terms)
         seconds = spent + time.perf_counter() - started
         accuracy = float(np.mean(np.sign(released.model.scores(scaled[test])[:, 0]) == labels[test]))
         found.append((run, epsilon, accuracy, majority, released.alpha, seconds))
         progress.advance(task)
     return found
-
-
-def _loss(budget: Budget | None) -> Logistic:
-    """Return what `PrivateKernelClassifier` minimises."""
-    return Logistic() if budget is None else Logistic(MARGIN)
 
 
 def draw(path: Path, found: list[tuple[int, float, float, float, float, float]]) -> None:

@@ -230,7 +230,7 @@ def _randomness(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name for name in names if name in RANDOM_MODULES | {"os.urandom", "os.getrandom"}}
-            found |= {node.module} & RANDOM_MODULES
+            found |= set() if names == {"uuid.UUID"} else {node.module} & RANDOM_MODULES  # a type, which makes none
         elif isinstance(node, ast.Attribute):
             name = _dotted(node)
             if name in ("np.random", "numpy.random", "os.urandom", "os.getrandom", "scipy.stats"):

@@ -26,8 +26,10 @@ def bytes_in(clinic):
 
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--card"])
-@pytest.mark.parametrize("link", ["itself", "hard", "soft"])
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [(name, link) for name in INPUTS for link in ("itself", "hard", "soft") if (name, link) != ("l.db-wal", "hard")],
+)
 def test_nothing_that_is_read_is_written_over(copied, option, link, name):
     """The table, its schema, the ledger, its locks and the answers: by name, by a hard or by a symbolic link."""
     output = copied.folder / name
@@ -35,8 +37,6 @@ def test_nothing_that_is_read_is_written_over(copied, option, link, name):
         output = copied.folder / "other.yaml"
         if link == "soft":
             output.symlink_to(copied.folder / name)
-        elif not (copied.folder / name).exists():
-            pytest.skip("there is nothing to link to")
         else:
             output.hardlink_to(copied.folder / name)
     before = bytes_in(copied)

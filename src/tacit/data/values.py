@@ -11,13 +11,13 @@ import hashlib
 import math
 import re
 import sys
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import repeat
 from operator import is_
 from typing import Any, TypeVar, cast
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -260,8 +260,8 @@ def _key(value: object) -> int | None:
         return MISSING_KEY
     if issubclass(type(value), bytes):
         return _digest(bytes.strip(cast(bytes, value), BLANKS.encode()))
-    if issubclass(type(value), uuid.UUID):
-        return attempt(lambda: _digest(uuid.UUID.__str__(cast(uuid.UUID, value)).encode()), None)
+    if issubclass(type(value), UUID):
+        return attempt(lambda: _digest(UUID.__str__(cast(UUID, value)).encode()), None)
     cell = plain_cell(value)
     if isinstance(cell, str):
         return _digest(cell.strip(BLANKS).encode("utf-8", "replace"))

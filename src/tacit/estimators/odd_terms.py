@@ -10,7 +10,6 @@ step of a pipeline before this one that was fitted to the same rows (`tacit.esti
 
 import warnings
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 from tacit.accounting.ledger import Ledger
@@ -23,7 +22,6 @@ from tacit.estimators.exact_scores import said_public
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price
 from tacit.estimators.steps import warn_of_steps
-from tacit.noise import source_for
 
 _WEAK = 20.0
 
@@ -61,8 +59,8 @@ def warn_of_charge(
 
 
 def _warn_of_seed(estimator: Any) -> None:
-    """Warn if a ledger stands beside a seed, which keeps it from being charged; refuse what is no seed."""
-    if estimator.ledger is not None and not source_for(deepcopy(estimator.random_state)).private:
+    """Warn if a ledger stands beside a seed, which keeps it from being charged."""
+    if estimator.ledger is not None:
         warnings.warn(
             f"{type(estimator).__name__} has a ledger and a seed (random_state): the seed makes this fit a rehearsal, "
             "not private and not charged. Leave the seed out to release a model, or the ledger out to rehearse; if "
