@@ -158,6 +158,22 @@ def test_a_worker_that_is_killed_at_any_moment_loses_and_doubles_nothing(ask: An
     assert ask("end", child, int(signal.SIGTERM)) in (0, -signal.SIGTERM)
 
 
+@pytest.mark.parametrize("wrong", ["lost", "doubled", "another"])
+def test_an_answer_or_a_charge_too_many_would_be_seen(ask: Any, tmp_path: Path, wrong: str) -> None:
+    """The twin: an account that does not match its answers by one, or an answer that changed, does not pass."""
+    workers = _workers(ask, tmp_path)
+    child = workers.start()
+    with httpx.Client(timeout=20) as client:
+        first, second = (workers.until_answered(client, key) for key in ("first", "second"))
+    if wrong == "lost":
+        del workers.given["first"]
+    else:
+        workers.given["second"] = first if wrong == "doubled" else {**second, "answers": first["answers"]}
+    with pytest.raises(AssertionError):
+        workers.check()
+    assert ask("end", child, int(signal.SIGTERM)) in (0, -signal.SIGTERM)
+
+
 def test_a_database_that_is_restarted_under_load_loses_and_doubles_nothing(
     ask: Any, tmp_path: Path, postgresql: Any, database: str
 ) -> None:

@@ -96,6 +96,17 @@ def test_hostile_steps_are_refused_or_total(tmp_path: Path) -> None:
     assert len(asked) > 100
 
 
+def test_a_range_that_is_left_is_seen() -> None:
+    """The twin: cells of which one lies beyond what its column declares do not pass."""
+    records = Records(arrow_table(60, 3), SCHEMA)
+    prepared = engine_for(records).prepare(query_of({"mean": [["column", "h"], ["abs", 0]]}))
+    cells = dict(records.table.cleaned)  # type: ignore[attr-defined]
+    _in_range(prepared, cells)
+    cells["h"] = np.where(np.arange(60) == 7, 1.5, cells["h"])
+    with pytest.raises(AssertionError):
+        _in_range(prepared, cells)
+
+
 @pytest.mark.parametrize("places", [[0, 0], [0, 0, 2], [2, 0, 1, 0], [6, 2, 1, 5], [1, 1, 1, 4, 7]])
 def test_places_in_any_order_and_number_are_the_same_levels(tmp_path: Path, places: list[int]) -> None:
     """Twice the same place failed where the question was printed, and places in disorder were other levels there.
