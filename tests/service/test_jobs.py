@@ -10,6 +10,7 @@ import pytest
 import tacit
 from support.jobs import FIT, POINTS, SESSION, begun, ended, made
 from support.service import Running, running, truth
+from tacit.accounting.witness import FileWitness
 from tacit.budget import Budget
 from tacit.errors import WitnessFailed
 from tacit.models.kinds import class_of
@@ -17,7 +18,7 @@ from tacit.noise import unique_name
 from tacit.numerics.progress import told
 from tacit.service.jobs import fits
 from tacit.service.jobs.doing import acting_for
-from tacit.service.jobs.table import Jobs
+from tacit.service.jobs.table import MOST_ATTEMPTS, Jobs
 from tacit.service.settings import Limits
 from tacit.service.state import State
 
@@ -249,7 +250,7 @@ def test_a_failure_that_nobody_expected_has_no_words(served: Running, monkeypatc
 
     monkeypatch.setattr(fits, "file_of", fails)
     job = ended(served, begun(served, "fits", FIT))
-    assert (job["state"], job["charged"]) == ("failed", True)
+    assert (job["state"], job["charged"], job["error"]["charged"]) == ("failed", True, True)
     assert job["error"]["kind"] == "UnexpectedFailure"
     assert "Bob" not in str(job)
 
@@ -269,6 +270,44 @@ def test_a_job_is_begun_again_when_its_disk_was_full(tmp_path: Path, monkeypatch
         job = ended(served, begun(served, "fits", FIT))
         assert job["state"] == "done"
         assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+
+
+def test_a_result_that_was_kept_is_given_however_long_its_witness_was_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attempts that only failed to reach a place are not counted, and a job that has a result cannot fail any more."""
+    usual, failures = FileWitness.close, [WitnessFailed("disk full")] * (2 * MOST_ATTEMPTS) + [ValueError("unexpected")]
+
+    def away(*given: Any) -> Any:
+        # What it closes is the job's ticket, and before that the request's.
+        if failures and given[2].startswith("job "):
+            raise failures.pop(0)
+        return usual(*given)
+
+    monkeypatch.setattr(FileWitness, "close", away)
+    with running(tmp_path, lease=0.05) as served:
+        job = ended(served, begun(served, "fits", FIT))
+        assert (job["state"], failures) == ("done", [])
+        assert served.get(f"/v1/models/{job['id']}").status_code == 200
+        assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+
+
+def test_a_job_that_cannot_go_on_now_keeps_no_other_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread has jobs of two people, and the first one's meets a full disk again and again."""
+    usual, alone = fits.fit, threading.Event()
+
+    def full(dataset: Any, job: Any, ledger: Any) -> Any:
+        if job.owner == "alice" and not alone.is_set():
+            raise OSError(28, "No space left on device")
+        return usual(dataset, job, ledger)
+
+    monkeypatch.setattr(fits, "fit", full)
+    with running(tmp_path, lease=0.05) as served:
+        first = begun(served, "fits", FIT)
+        assert ended(served, begun(served, "fits", FIT, "bob"), "bob")["state"] == "done"
+        assert served.get(f"/v1/jobs/{first['id']}").json()["job"]["state"] in ("waiting", "running")
+        alone.set()
+        assert ended(served, first)["state"] == "done"
 
 
 def test_a_token_for_some_data_sets_sees_the_jobs_of_those(served: Running) -> None:

@@ -132,7 +132,7 @@ class Runner:
             if _passes(error):
                 # What was charged is found under the job's ticket when it is begun again.
                 self._stopping.wait(self._lease)
-                self._quietly(lambda: self._jobs.put_off(job))
+                self._quietly(lambda: self._jobs.hand_back(job))
             else:
                 # Of what nobody expected neither kind nor words are told: they could speak of records.
                 failure = body_of(error)["error"]
@@ -143,7 +143,7 @@ class Runner:
         return hand
 
     def _attempt(self, hand: _InHand) -> None:
-        if hand.job.attempts > MOST_ATTEMPTS:
+        if hand.job.attempts > MOST_ATTEMPTS and hand.job.result is None:
             words = f"it was begun {MOST_ATTEMPTS} times and came to no end. What it was charged stays charged."
             self._jobs.fail(hand.job, shape("Interrupted", words)["error"])
             return

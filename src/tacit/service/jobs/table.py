@@ -54,7 +54,8 @@ PRODUCT = sa.Table(
 """What jobs made to be fetched: a model file with its card, and a page about it or about scores."""
 
 MOST_ATTEMPTS = 5
-"""How often a job is begun. Workers die for reasons of their own; should one die of what it drew, not for ever."""
+"""How often a job is begun until it has a result. Workers die for reasons of their own; should one die of what it drew,
+not for ever."""
 UNFINISHED = ("waiting", "running")
 _MOST_LISTED = 200
 
@@ -163,8 +164,10 @@ class Jobs:
             return {row.id: row.beat for row in rows}
 
     def claim(self) -> Job | None:
-        """Take the job that waits longest in hand, if there is one."""
-        first = sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "waiting").order_by(JOB.c.created, JOB.c.id)
+        """Take a job that waits in hand, if there is one: that which waits longest."""
+        # Those that were begun before are behind: one that cannot go on now keeps no other waiting.
+        order = (JOB.c.beat, JOB.c.created, JOB.c.id)
+        first = sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "waiting").order_by(*order)
         with self._state.reading() as connection:
             row = connection.execute(first.limit(1)).first()
         return None if row is None else self.take(row.id, row.beat, "waiting")
@@ -187,12 +190,8 @@ class Jobs:
         return self._in_hand(job, beat=JOB.c.beat + 1, done=done, total=total)
 
     def hand_back(self, job: Job) -> None:
-        """Let a job wait for somebody else: this worker stops, which is not the job's doing."""
+        """Let a job wait to be begun again: this worker stops, or a place cannot be reached; no attempt is counted."""
         self._in_hand(job, state="waiting", holder=None, attempts=JOB.c.attempts - 1, done=0)
-
-    def put_off(self, job: Job) -> None:
-        """Let a job wait to be begun again: what it needs could not be reached."""
-        self._in_hand(job, state="waiting", holder=None, done=0)
 
     def keep(self, job: Job, product: JobProduct, *also: sa.Insert) -> bool:
         """Keep what a job made, all of it or nothing, if the job is still in this hand; it is given once it is done."""
@@ -211,8 +210,10 @@ class Jobs:
         return self._in_hand(job, state="done", finished=now())
 
     def fail(self, job: Job, error: Mapping[str, Any]) -> bool:
-        """Write down that a job failed, if it is still in this hand."""
-        return self._in_hand(job, state="failed", error=json.dumps(error), finished=now())
+        """Write down that a job failed, if it is still in this hand; one whose result was kept cannot fail any more."""
+        failing = self._update(job, {"state": "failed", "error": json.dumps(error), "finished": now()})
+        with self._state.writing() as connection:
+            return bool(connection.execute(failing.where(JOB.c.result.is_(None))).rowcount == 1)
 
     def cancel(self, caller: Caller, job: str) -> Job:
         """Cancel a caller's job if it is not finished."""

@@ -17,8 +17,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-a
 def told(service: "Service", job: Job) -> dict[str, Any]:
     """Return a job as plain values; what was charged is read from the account, whatever became of the job."""
     result = job.result if job.state == "done" else None
-    waits = job.state == "waiting" and not job.attempts
-    entry = result["entry"] if result else None if waits else service.datasets.get(job.dataset).entry_of(job.ticket)
+    entry = result["entry"] if result else service.datasets.get(job.dataset).entry_of(job.ticket)
     counts = job.state in UNFINISHED or job.state == "done"
     return {
         "id": job.id,
@@ -30,7 +29,7 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
         "charged": entry is not None,
         "cost": None if result is None else result["cost"],
         "entry": entry,
-        "error": job.error,
+        "error": None if job.error is None else {**job.error, "charged": entry is not None},
         "result": result,
         "created": job.created,
         "finished": job.finished,
