@@ -261,6 +261,20 @@ def test_parts_are_disjoint_cover_all_and_are_fixed_by_index_or_key_alone(tmp_pa
     assert [[each for each in part if each] for part in moved] == [[each for each in part if each] for part in found[0]]
 
 
+@pytest.mark.parametrize("name", ["tacit_index", "TACIT_INDEX", "column0", "records", "renamed", "rowid"])
+def test_no_stored_column_says_which_part_a_record_is_in(tmp_path: Path, name: str) -> None:
+    """Places are counted where records are read: a column that is called as a place, declared or not, is just that."""
+    n = 300
+    content = {"c": list(range(n)), name: [0] * n}
+    pl.DataFrame(content).write_parquet(tmp_path / "parts.parquet")
+    pl.DataFrame(content).write_csv(tmp_path / "parts.csv")
+    schema = Schema({"c": Number(0, 1e6)})
+    expected = _parts(Records(content, schema), "index")
+    assert sorted(each for part in expected for each in part) == list(range(n))
+    for path in (tmp_path / "parts.parquet", tmp_path / "parts.csv"):
+        assert _parts(Records(path, schema), "index") == expected
+
+
 def test_what_parts_cost_composes_in_parallel(tmp_path: Path) -> None:
     """An account of a part is that part's own: two parts together cost the dearer one."""
     from tacit.queries import StatisticalOracle, StatisticalQuery

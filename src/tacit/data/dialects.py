@@ -84,9 +84,8 @@ class Dialect(ABC):
         """Print quotient and rest of a whole number that is not negative."""
         return f"({dividend} // {divisor})", f"({dividend} % {divisor})"
 
-    def read(self, name: str, column: Column, stored: Stored) -> str:
+    def read(self, cell: str, column: Column, stored: Stored) -> str:
         """Print what is computed from a cell first, once: a float, a number of microseconds, a bare text, a key."""
-        cell = self.quoted(name)
         if isinstance(column, Number):
             return self.float_of(cell, stored)
         if isinstance(column, Moment):
@@ -306,8 +305,8 @@ class Spark(Dialect):
     highest = 400
 
     def of_all(self, columns: Sequence[str]) -> str:
-        """One number for each record: a largest value for each column takes longer."""
-        return f"bit_xor(xxhash64({', '.join(columns)}))"
+        """One number for each record, the largest of them all: one for each column takes longer, and so do hashes."""
+        return f"max(greatest(0D, 0D, {', '.join(f'CAST({each} AS DOUBLE)' for each in columns)}))"
 
     def number(self, value: float) -> str:
         """A literal that ends in D is a float."""

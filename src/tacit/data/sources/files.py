@@ -43,7 +43,7 @@ class FileTable(SQLTable):
     def __init__(self, path: Path, columns: Mapping[str, Column], name: str | None) -> None:
         self._files = listed(path)
         self._states = [_state(file) for file in self._files]
-        self.relation = _relation(self._files)
+        self.relation = f"{_relation(self._files)} AS records"
         self._prepare(_stored(self._files, self.connection), columns, name or repr(self._states))
         self.check()
 

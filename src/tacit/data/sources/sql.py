@@ -3,7 +3,7 @@
 import threading
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,12 +38,13 @@ class SQLTable(Table):
     ordered: bool = False
     _opened: tuple[tuple[int, int], Any, Any] | None
     relation: str
-    """What stands behind FROM: the raw records."""
+    """What stands behind FROM, as `records`: the raw records."""
 
     def _prepare(self, stored: Mapping[str, Stored], columns: Mapping[str, Column], identity: str) -> None:
         """Check the declarations against the catalogue, then read every record once and count them."""
         self.stored, self.identity = dict(stored), identity
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
+        self._own = {name: f"column{place}" for place, name in enumerate(self.columns)}
         _refuse_alike(self.stored, self.columns)
         check_declared(self.columns, self.stored)
         counts = {self._looked_at(some) for some in _groups(tuple(self.columns))}
@@ -173,17 +174,23 @@ class SQLTable(Table):
 
     def _read(self, names: Sequence[str], part: Slice | None, key: str | None) -> str:
         """Print the relation of what is read off the cells of some columns, of the records of a part."""
-        source = self.relation
         wanted = [f"{self._read_off(name)} AS {self.dialect.quoted(name)}" for name in names]
-        if part is not None and part.by == "index":
-            source = f"(SELECT *, row_number() OVER () - 1 AS {INDEX} FROM {source}) AS placed"
-        chosen = ""
-        if part is not None:
-            chosen = f" WHERE {part.sql(INDEX if part.by == 'index' else self._read_off(str(key)))}"
-        return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}{chosen}{self.dialect.fence}) AS cells"
+        needed, beside, chosen = [*names], "", ""
+        if part is not None and part.by == "key":
+            needed, chosen = [*names, str(key)], f" WHERE {part.sql(self._read_off(str(key)))}"
+        elif part is not None:
+            beside, chosen = f"row_number() OVER () - 1 AS {INDEX}", f" WHERE {part.sql(INDEX)}"
+        source = f"{self._renamed(dict.fromkeys(needed), beside)}{chosen}{self.dialect.fence}"
+        return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}) AS cells"
+
+    def _renamed(self, names: Iterable[str], beside: str) -> str:
+        """Print the relation of some stored columns under names of tacit's own: no stored name gets any further."""
+        columns = [f"records.{self.dialect.quoted(name)} AS {self._own[name]}" for name in names]
+        columns += [beside] * bool(beside)
+        return f"(SELECT {', '.join(columns) or '1 AS tacit_one'} FROM {self.relation}) AS renamed"
 
     def _read_off(self, name: str) -> str:
-        return self.dialect.read(name, self.columns[name], self.stored[name])
+        return self.dialect.read(self._own[name], self.columns[name], self.stored[name])
 
     def _typed(self, name: str, cells: Any) -> Any:
         kind = np.float64 if isinstance(self.columns[name], Number | Moment) else np.int64
