@@ -2,15 +2,19 @@
 
 import json
 import shutil
+import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.service import SCHEMA, Running, made_up_table, running
+from tacit.accounting.events import EpsilonDeltaDpEvent
 from tacit.accounting.witness import witness_at
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, LedgerError
+from tacit.service.forgotten import note_of
 from tacit.service.refusals import Refusal
 from tacit.service.registering import Declared, register
 from tacit.service.service import Service
@@ -113,6 +117,70 @@ def test_a_folder_that_is_put_back_from_before_a_table_is_no_new_budget(tmp_path
         with pytest.raises(InvalidParameter, match="the witness knows"):
             _register(settings, name)
     assert _written(folder) == []
+
+
+def _put_back(tmp_path: Path, **more: Any) -> Settings:
+    """Register a table beside the clinic and ask about it; return the service with its state of before."""
+    with running(tmp_path / "s", budget=Budget(1.0, 1e-5)) as served:
+        pass
+    with sqlite3.connect(tmp_path / "s" / "state.db") as state, sqlite3.connect(tmp_path / "night.db") as night:
+        state.backup(night)
+    with running(tmp_path / "s") as served:
+        _declare(served, "second", **more)
+        assert served.post("/v1/datasets/second/queries", QUESTION).status_code == 200
+    for path in served.settings.folder.glob("state.db*"):
+        path.unlink()
+    shutil.copy(tmp_path / "night.db", served.settings.folder / "state.db")
+    return served.settings
+
+
+def _declare(served: Running, name: str, **more: Any) -> None:
+    declared = Declared(name, SCHEMA, Budget(1.0, 1e-5), "Carol", key="id", **more)
+    register(declared, made_up_table(seed=9), served.service.state, served.settings)
+
+
+def test_forgotten_records_are_not_paid_by_another_account_either(tmp_path: Path) -> None:
+    """While a table is forgotten nothing else is registered, whoever would pay; then its records are known again."""
+    settings = _put_back(tmp_path)
+    for name, more in {"third": {}, "fourth": {"shares_ledger_with": "clinic"}}.items():
+        with pytest.raises(InvalidParameter, match=r"forgot .'second'."):
+            _register(settings, name, made_up_table(seed=9), **more)
+    _register(settings, "second", made_up_table(seed=9))
+    with pytest.raises(InvalidParameter, match="second budget"):
+        _register(settings, "fourth", made_up_table(seed=9), shares_ledger_with="clinic")
+    _register(settings, "other", made_up_table(seed=10), shares_ledger_with="clinic")
+
+
+def test_forgotten_records_that_shared_an_account_get_none_of_their_own(tmp_path: Path) -> None:
+    """The clinic's account has a note of whom else it paid for: only by it they come back, with what they spent."""
+    settings = _put_back(tmp_path, shares_ledger_with="clinic")
+    for name, more in {"second": {}, "third": {}, "fourth": {"shares_ledger_with": "clinic"}}.items():
+        with pytest.raises(InvalidParameter, match=r"forgot .'second', which the account 'clinic' paid for."):
+            _register(settings, name, made_up_table(seed=9), **more)
+    _register(settings, "second", made_up_table(seed=9), shares_ledger_with="clinic")
+    service = Service(settings)
+    assert service.datasets.get("second").account.spent == Budget(1.0)
+    service.close()
+    _register(settings, "third", made_up_table(seed=10))
+
+
+def test_forgotten_records_that_are_lost_are_given_up_by_name(tmp_path: Path) -> None:
+    """The account that paid for them too goes on, other records are free, and that name never has a budget."""
+    settings = replace(_put_back(tmp_path, shares_ledger_with="clinic"), given_up=["second"])
+    with pytest.raises(InvalidParameter, match="was given up"):
+        _register(settings, "second", made_up_table(seed=9))
+    _register(settings, "third", made_up_table(seed=10))
+    service = Service(settings)
+    assert service.datasets.names() == ["clinic", "third"]
+    service.close()
+
+
+def test_a_label_of_an_analyst_is_no_note_of_a_data_set(tmp_path: Path) -> None:
+    """The twin: what an analyst calls a charge hinders nobody."""
+    with running(tmp_path / "s") as served:
+        account = served.service.datasets.get("clinic").account
+        account.spend(EpsilonDeltaDpEvent(1.0), label=note_of("second", "carol", "Carol"))
+        _declare(served, "other")
 
 
 def test_a_running_service_that_lost_a_ledger_registers_no_other_name_for_it(tmp_path: Path) -> None:

@@ -170,6 +170,16 @@ def test_blocks_may_be_alike_and_a_table_is_no_block_of_two_times(served: Runnin
         assert "are registered as 'h1'" in refused.text
 
 
+def test_what_cannot_be_registered_leaves_its_name_free(served: Running) -> None:
+    """One record cannot be cut into parts: nothing of it stays, and the name is there for another budget."""
+    table = made_up_table(seed=9)
+    refused = served.post(ROUTE, _body("ward", _sent(served, _csv(table, slice(1)))), "carol")
+    assert refused.status_code == 400, refused.text
+    assert not (Path(served.settings.ledgers) / "ward.db").exists()
+    body = _body("ward", _sent(served, _csv(table)), budget={"epsilon": 2})
+    assert served.post(ROUTE, body, "carol").status_code == 201
+
+
 def test_files_that_were_sent_do_not_stay(served: Running) -> None:
     """What nobody registered is removed after some hours: when the next file is sent, and when the service starts."""
     uploads = served.settings.uploads

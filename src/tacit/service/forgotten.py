@@ -1,11 +1,12 @@
-"""Accounts that the witness knows and the service has forgotten.
+"""Data sets that the service has forgotten, and the witness and the accounts have not.
 
 A state or a ledger that is lost, or put back from a backup, forgets which records were registered and what was spent on
-them. The witness does not: until what it knows is there again, or given up for good, no new account is opened, since
-it could be a second budget for the records of a forgotten one.
+them. The witness knows each account, and an account has a note of each data set that it pays for: until these are there
+again, or given up for good, nothing else is registered, since it could be their records with a second budget.
 """
 
-from collections.abc import Callable, Set
+import re
+from collections.abc import Callable, Mapping
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.witness import Witness
@@ -14,14 +15,26 @@ from tacit.errors import InvalidParameter, LedgerCorrupt, LedgerForeign, LedgerM
 from tacit.service.datasets import NAME
 from tacit.service.settings import Settings
 
+_REGISTERED = re.compile(f"data set '({NAME.pattern})' registered by ")
+
+
+def note_of(name: str, by: str, signed_by: str) -> str:
+    """Return the note by which an account says for good that it pays for a data set."""
+    return f"data set {name!r} registered by {by!r}, signed by {signed_by!r}"[:1000]
+
 
 def head_of(
-    account: str, accounts: Set[str], witness: Witness, settings: Settings, sees: Callable[[str], bool]
+    name: str,
+    account: str,
+    registered: Mapping[str, str],
+    witness: Witness,
+    settings: Settings,
+    sees: Callable[[str], bool],
 ) -> str | None:
-    """Return the hash of an entry that an account must have, None if it is new; nothing is written.
+    """Return the hash of an entry that the account of a new data set must have, None if it is new; nothing is written.
 
-    `accounts` are those that the state knows. Refused is an account that lost what the witness was told, one with
-    charges of which it was told nothing, and a new one while there are forgotten ones.
+    `registered` are the data sets that the state knows, each with its account. Refused is an account that lost what the
+    witness was told, one with charges of which it was told nothing, and, while data sets are forgotten, each other.
     """
     told = witness.last(account)
     found = _found(settings, account, None if told is None else told[1])
@@ -30,31 +43,48 @@ def head_of(
             f"the witness knows entry {told[0]} of the account {account!r}, and its ledger is not here, or lost it. "
             "Restore the ledger; if it is lost for good, its records have no budget any more (docs/deploying.md)."
         )
-    if told is not None and found is not None:
-        return told[1]
-    if account in accounts or (found is not None and found.spent != Budget(0)):
+    if account in settings.given_up:
+        raise InvalidParameter(f"{account!r} was given up in the settings: no records have a budget under that name.")
+    if told is None and (account in registered.values() or (found is not None and found.spent != Budget(0))):
         raise InvalidParameter(
             f"the witness knows nothing of the account {account!r}, which was charged: it was emptied, or is another. "
             "Put it back, or tell it the head that you know (docs/deploying.md)."
         )
-    forgotten = [name for name in sorted(witness.accounts() - accounts) if _is_forgotten(name, witness, settings)]
-    if forgotten:
-        names = ", ".join(map(repr, filter(sees, forgotten))) or "somebody else's"
+    forgotten = _forgotten(registered, witness, settings)
+    if forgotten and forgotten.get(name) != account:
+        names = ", ".join(_said(each, forgotten[each]) for each in forgotten if sees(each)) or "somebody else's"
         raise InvalidParameter(
-            f"the witness knows of accounts that this service forgot ({names}): these may be their records. Register "
-            "their own records under their names first; if their ledgers are lost for good, give the accounts up in "
-            "the settings (docs/deploying.md)."
+            f"the witness knows of data sets that this service forgot ({names}): these may be their records. Register "
+            "their own records first, under their names, and with shares_ledger_with= where another account paid; if "
+            "their ledgers, or their records, are lost for good, give them up in the settings (docs/deploying.md)."
         )
-    return None
+    return None if told is None else told[1]
 
 
-def _is_forgotten(name: str, witness: Witness, settings: Settings) -> bool:
-    """Whether an account that the state does not know was, or may have been, charged. Sessions have no such names."""
-    if not NAME.fullmatch(name) or name in settings.given_up:
-        return False
-    told = witness.last(name)
-    found = None if told is None else _found(settings, name, told[1])
-    return found is None or found.spent != Budget(0)
+def _said(name: str, account: str) -> str:
+    return repr(name) if name == account else f"{name!r}, which the account {account!r} paid for"
+
+
+def _forgotten(registered: Mapping[str, str], witness: Witness, settings: Settings) -> dict[str, str]:
+    """Return the data sets that the state does not know, each with its account; sessions have no such names.
+
+    A registration that ended in the middle leaves an account of its own without a charge, which is no hindrance.
+    """
+    known, missing = set(registered.values()), {}
+    for account in sorted({*filter(NAME.fullmatch, witness.accounts()), *known} - {*settings.given_up}):
+        told = witness.last(account)
+        ledger = _found(settings, account, None if told is None else told[1])
+        if ledger is None:
+            missing[account] = account
+        elif account in known or ledger.spent != Budget(0):
+            missing |= {name: account for name in _paid_for(ledger) if name not in registered}
+    return {name: account for name, account in missing.items() if name not in settings.given_up}
+
+
+def _paid_for(ledger: Ledger) -> list[str]:
+    """Return the names of all data sets that an account pays for, by its own notes: nobody's charges count as such."""
+    notes = [each.label for each in ledger.entries() if each.event is None and each.partition is None]
+    return sorted({ledger.name, *(found[1] for found in map(_REGISTERED.match, notes) if found)})
 
 
 def _found(settings: Settings, account: str, head: str | None) -> Ledger | None:

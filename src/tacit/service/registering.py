@@ -30,7 +30,7 @@ from tacit.service.blocks import TimeBlock
 from tacit.service.clock import now
 from tacit.service.datasets import NAME
 from tacit.service.fingerprints import known, marks_of
-from tacit.service.forgotten import head_of
+from tacit.service.forgotten import head_of, note_of
 from tacit.service.opening import PARTS, opened, split
 from tacit.service.secrets import kept_secret
 from tacit.service.settings import Settings
@@ -105,14 +105,19 @@ def register(
     marks = marks_of(records, outright, kept_secret(private_folder(settings.folder) / "marks.secret"))
     account = _account(declared, others, marks, sees)
     witness = witness_at(settings.witness)
-    head = head_of(account, {str(document["account"]) for document, _ in others.values()}, witness, settings, sees)
+    registered = {name: str(each["account"]) for name, (each, _) in others.items()}
+    head = head_of(declared.name, account, registered, witness, settings, sees)
     document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
     kept = _kept(declared, records, place, settings)
     try:
         again = opened(where(kept, settings), document, declared.schema, settings.tables)
+        # Cut before the account is opened: what cannot be cut leaves no account behind.
+        parts = split(again) if len(document["parts"]) > 1 else ()
         ledger = _open_account(declared, document, again, settings, head).acting(witness=witness)
-        _declare_parts(document, again, ledger)
-        ledger.note(f"data set {declared.name!r} registered by {by!r}, signed by {declared.signed_by!r}"[:1000])
+        for part in parts[:1]:
+            # All parts are declared in the account before anybody asks about one.
+            part.account(ledger)
+        ledger.note(note_of(declared.name, by, declared.signed_by))
         row = {"document": document, "kept": kept, "marks": marks}
         values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
         with state.writing() as connection:
@@ -217,12 +222,6 @@ def _open_account(
     else:
         Ledger.open(settings.account(name), name=name, head=head)
     return Ledger.open_or_create(settings.account(name), name=name, **terms)
-
-
-def _declare_parts(document: Mapping[str, Any], records: Records, ledger: Ledger) -> None:
-    """Declare an account's parts before anybody asks about one."""
-    if len(document["parts"]) > 1:
-        split(records)[0].account(ledger)
 
 
 def _shares(declared: Declared, others: Others, account: str) -> dict[str, str]:
