@@ -2,6 +2,8 @@
 
 import math
 import re
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +195,14 @@ def test_wrong_labels_are_corrected_for(learner: Any) -> None:
     model = learner(20.0, noise_rate=0.3, random_state=1).fit(rows, wrong)
     assert np.mean(model.predict(rows) == true) == 1.0
     assert "labels are wrong at rate 0.3" in learner(20.0, noise_rate=0.3).fit(rows, wrong).release_.guarantee
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Decimal("0.25"), np.float32(0.25)])
+def test_a_rate_may_be_any_number(learner: Any, rate: Any) -> None:
+    """What is said of a rate is said before anything is paid, and a fraction can be said."""
+    model = learner(20.0, noise_rate=rate).fit(X, Y)
+    assert f"labels are wrong at rate {float(rate):g}" in model.release_.guarantee
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -173,10 +173,13 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         rounds = self._rounds(source.n, columns, labels)
         if isinstance(source, StatisticalOracle) and not source.rehearses:
             self._warn_of_noise(rounds, source.n, len(columns))
+        wrong = checked_noise_rate(self.noise_rate)
+        rate = [f"labels are wrong at rate {wrong:g}"] if wrong else []
+        # Said before anything is paid for: what cannot be said costs nothing.
+        facts = (*assumed, *rate, *self._assumptions())
         with Session(source, self._budget(), rounds, label=type(self).__name__, **self._manner()) as session:
             self._study(session, columns, labels)
-        rate = [f"labels are wrong at rate {self.noise_rate:g}"] if self.noise_rate else []
-        self.release_ = session.release(*assumed, *rate, *self._assumptions())
+        self.release_ = session.release(*facts)
         self.plans_ = self.release_.value
 
     def _warn_of_noise(self, rounds: Sequence[Sequence[Query]], n: int, columns: int) -> None:
