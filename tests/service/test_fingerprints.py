@@ -13,6 +13,7 @@ from tacit.data import Flag, Key, Moment, Number
 from tacit.data.bundled import adult_schema, load_adult
 from tacit.data.columns import Column
 from tacit.data.levels import Category, Ordinal
+from tacit.errors import InvalidParameter
 from tacit.service.fingerprints import known, marks_of
 
 Plain = dict[str, Any]
@@ -153,10 +154,12 @@ def test_what_counts_in_many_tables_makes_none_of_them_the_same(counted: str) ->
 
 
 def test_marks_tell_nothing_to_who_has_not_the_secret() -> None:
-    """Under another secret a table has no mark in common with itself: none can be made from values that are guessed."""
+    """Under another secret a table has no mark in common with itself, and that is not taken for another table."""
     one, other = _marks(_visits()), _marks(_visits(), secret=b"another")
     assert not set(one["outright"]) & set(other["outright"])
-    assert known(one, {"first": other}) == []
+    assert not {each[2] for each in one["sets"]} & {each[2] for each in other["sets"]}
+    with pytest.raises(InvalidParameter, match=r"marks\.secret"):
+        known(one, {"first": other})
 
 
 def test_large_tables_are_marked_a_block_at_a_time() -> None:

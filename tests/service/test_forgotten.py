@@ -183,6 +183,21 @@ def test_a_label_of_an_analyst_is_no_note_of_a_data_set(tmp_path: Path) -> None:
         _declare(served, "other")
 
 
+def test_a_folder_that_is_lost_or_renamed_does_not_void_the_fingerprints(tmp_path: Path) -> None:
+    """State, ledgers and witness are elsewhere: without the secret nothing is registered, with it all is known."""
+    addresses = {"state": f"sqlite:///{tmp_path / 'state.db'}", "ledgers": str(tmp_path / "ledgers")}
+    settings = Settings(tmp_path / "s", **addresses, witness=str(tmp_path / "witness.jsonl"))
+    _register(settings, "clinic")
+    settings.folder.rename(tmp_path / "moved")
+    for name, seed in {"again": 5, "other": 9}.items():
+        with pytest.raises(InvalidParameter, match=r"marks\.secret"):
+            _register(settings, name, made_up_table(seed=seed))
+    shutil.copy(tmp_path / "moved" / "marks.secret", settings.folder)
+    with pytest.raises(InvalidParameter, match="second budget"):
+        _register(settings, "again")
+    _register(settings, "other", made_up_table(seed=9))
+
+
 def test_a_running_service_that_lost_a_ledger_registers_no_other_name_for_it(tmp_path: Path) -> None:
     """While it runs, the folder of ledgers is emptied: the same records under the same account are refused."""
     with running(tmp_path / "s") as served:

@@ -8,8 +8,9 @@ table's marks, whatever else is changed.
 Tables of other records have marks in common, too: few where combinations are rare, more where columns have few values.
 How many is estimated from each table by itself; only what is beyond that is taken for the same records.
 
-Marks are made with a secret of the service, kept with its state, and compared when a table is registered: by the
-custodian's own act, which is not private.
+Marks are made with a secret of the service and say with which: those of another secret have nothing in common, and are
+not compared but refused. The secret is kept in the folder and the marks in the state, so that neither alone tells a
+value. They are compared when a table is registered: by the custodian's own act, which is not private.
 """
 
 import base64
@@ -27,6 +28,7 @@ from tacit.data.columns import Column, Key
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.values import AnyArray
+from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes
 from tacit.service.sketches import Sketch, Words
 
@@ -35,11 +37,13 @@ _ORDERS = 64
 """The first so many columns are marked together, in so many orders."""
 _RARE = 1e-9
 """So unlikely by chance is what two sets of columns have in common where they are taken for those of one table."""
+_FORM = "marks of form 1"
+"""Changes with whatever changes marks: those of another form are not compared either."""
 _TRUTHS = {"false": "0", "true": "1"}
 
 
-def marks_of(records: Records, outright: Iterable[str], secret: bytes) -> dict[str, Any]:
-    """Return the marks of a table, as JSON; each of `outright` is a text that no other table has."""
+def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str, Any]:
+    """Return the marks of a table, as JSON; each of `given` is a text that no other table has."""
     columns = dict(sorted(records.table.columns.items()))
     readers = {name: _Reader(column, secret) for name, column in columns.items()}
     sets = _sets(columns)
@@ -60,8 +64,9 @@ def marks_of(records: Records, outright: Iterable[str], secret: bytes) -> dict[s
         by_rule = sketch.shared_by_rule(columns[names[0]]) if len(names) == 1 else sketch.shared_with(stranger)
         chances = [sketch.shared_by_chance(), by_rule]
         kept.append([*chances, base64.b64encode(_marks(sketch, len(names), secret)).decode("ascii")])
-    said = [*outright, f"{rows} records of {len(columns)} columns {total}"]
-    return {"outright": [_digest(secret, each).hex() for each in said], "rows": rows, "sets": kept}
+    said = [*given, f"{rows} records of {len(columns)} columns {total}"]
+    outright = [_digest(secret, each).hex() for each in said]
+    return {"made_with": _digest(secret, _FORM).hex(), "outright": outright, "rows": rows, "sets": kept}
 
 
 def outright_of(file: Path) -> str:
@@ -72,6 +77,12 @@ def outright_of(file: Path) -> str:
 
 def known(marks: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the names of those tables that are the same outright, or have too much in common with this one."""
+    if any(each["made_with"] != marks["made_with"] for each in others.values()):
+        raise InvalidParameter(
+            "the secret by which records are known again is not the one of the tables that are registered: the folder "
+            "was lost, or is another. Put its file marks.secret back; if it is lost for good, begin with a new state "
+            "and register each table under its own name again (docs/deploying.md)."
+        )
     own, outright = _Marked(marks), set(marks["outright"])
     return [name for name, each in others.items() if outright & set(each["outright"]) or own.is_like(_Marked(each))]
 
