@@ -3,13 +3,15 @@
 import shutil
 import stat
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.jobs import POINTS, SESSION, begun, ended, made
+from support.jobs import PATIENCE, POINTS, SESSION, begun, ended, made
 from support.service import SCHEMA, Running, running, truth
 from tacit import InteractiveKernelPredictor
 from tacit.budget import Budget
@@ -17,6 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.kernels import RBF
 from tacit.kernels.interactive.memory import FILE_LOCKS
 from tacit.service.jobs.doing import acting_for
+from tacit.service.sessions import opening
 from tacit.service.sessions.points import table_of
 
 
@@ -159,3 +162,43 @@ def test_what_is_no_point_is_refused(points: Any) -> None:
     """Other shapes and columns, the target, numbers that are none, and sizes without bounds are refused in words."""
     with pytest.raises(InvalidParameter, match=r"point|points"):
         table_of(points, SCHEMA)
+
+
+def test_a_session_that_was_ended_leaves_no_secret_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancelled while its files are written, or after they were and before it was done; and what a dead worker left."""
+    really, at, go = opening.keep, threading.Event(), threading.Event()
+
+    def slowly(*given: Any) -> None:
+        at.set()
+        assert go.wait(30)
+        really(*given)
+
+    monkeypatch.setattr(opening, "keep", slowly)
+    sessions = tmp_path / "sessions"
+    with running(tmp_path) as served:
+        job = begun(served, "sessions", SESSION)
+        assert at.wait(30)
+        served.delete(f"/v1/jobs/{job['id']}")
+        (folder,) = sessions.iterdir()
+        go.set()
+        _until(lambda: not folder.exists())
+        kept = made(served, "sessions", SESSION)["session"]
+        monkeypatch.setattr(served.service.jobs, "finish", lambda job: not served.service.jobs.end(job))
+        later = begun(served, "sessions", SESSION)
+        assert ended(served, later)["state"] == "cancelled"
+        _until(lambda: [each.name.partition("-")[0] for each in sessions.iterdir()] == [kept])
+    (left, stranger) = (sessions / f"{name}-{'0' * 32}" for name in (job["id"], "1" * 32))
+    for each in (left, stranger):
+        each.mkdir()
+    with running(tmp_path) as served:
+        assert not left.exists()
+        # The twin: what this state knows nothing of may be another state's, and what is open stays.
+        assert stranger.exists()
+        assert served.service.session_table.listed(acting_for("alice"))[0].id == kept
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)

@@ -1,11 +1,14 @@
 """Doing a job: by its kind, under its ticket, in its owner's name; kept, then closed, then done."""
 
+import shutil
 from typing import TYPE_CHECKING, final
+
+import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
 from tacit.service.datasets import Dataset
 from tacit.service.jobs import fits, scores
-from tacit.service.jobs.table import Job, JobProduct
+from tacit.service.jobs.table import JOB, Job, JobProduct
 from tacit.service.sessions.opening import forget_others, open_session
 from tacit.service.sessions.table import inserted
 from tacit.service.tokens import Caller
@@ -31,9 +34,16 @@ class Doing:
 
     def __init__(self, service: "Service") -> None:
         self._service, self._jobs, self._sessions = service, service.jobs, service.settings.sessions
+        self._forget_ended()
 
     def __call__(self, job: Job) -> bool:
         """Do a job; False if it was no longer in this hand when it was to be kept."""
+        done = self._done(job)
+        if not done:
+            self._forget_ended()
+        return done
+
+    def _done(self, job: Job) -> bool:
         dataset = self._service.datasets.get(job.dataset)
         owner = acting_for(job.owner)
         ledger = dataset.ledger(owner, job.ticket)
@@ -51,4 +61,19 @@ class Doing:
         kept = self._jobs.keep(job, JobProduct(facts), inserted(job.id, job.owner, job.dataset, folder, facts))
         if kept:
             forget_others(self._sessions, job)
+        else:
+            shutil.rmtree(self._sessions / folder, ignore_errors=True)
         return kept
+
+    def _forget_ended(self) -> None:
+        """Remove the secrets of sessions whose job was ended without them: nobody is given an answer from them.
+
+        Those of jobs that the state does not know are left: it may not be the state that they belong to.
+        """
+        query = sa.select(JOB.c.id).where(JOB.c.kind == "session", JOB.c.state.in_(("failed", "cancelled")))
+        folders = list(self._sessions.glob("*-*"))
+        with self._service.state.reading() as connection:
+            ended = set(connection.execute(query).scalars()) if folders else set()
+        for folder in folders:
+            if folder.name.partition("-")[0] in ended:
+                shutil.rmtree(folder, ignore_errors=True)
