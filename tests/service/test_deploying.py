@@ -3,14 +3,17 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner
 
 from support.service import running
 from tacit.cli.app import app
 from tacit.errors import LedgerCorrupt
+from tacit.service.running import serve
 from tacit.service.service import Service
 from tacit.service.settings import Settings
 
@@ -57,8 +60,8 @@ def test_the_first_custodian_gets_a_token_on_the_machine(tmp_path, monkeypatch):
     assert (caller.name, caller.scope) == ("carol", "custodian")
 
 
-def test_the_drill_ends_with_a_refusal(tmp_path):
-    """A backup of last night is put back beside the witness of today: the service refuses to start on it."""
+def test_the_drill_ends_with_a_refusal(tmp_path, monkeypatch):
+    """A backup of last night is put back beside the witness of today: the service refuses, before any worker starts."""
     folder = tmp_path / "learner"
     asked = {"queries": [{"mean": "age > 60"}], "epsilon": 0.1}
     with running(folder) as found:
@@ -71,3 +74,6 @@ def test_the_drill_ends_with_a_refusal(tmp_path):
     shutil.copytree(backup, settings.ledgers, dirs_exist_ok=True)
     with pytest.raises(LedgerCorrupt, match="shortened or replaced"):
         Service(settings)
+    monkeypatch.setattr(uvicorn, "run", lambda *_, **__: pytest.fail("workers were started"))
+    with pytest.raises(LedgerCorrupt, match="shortened or replaced"):
+        serve(replace(settings, workers=2))

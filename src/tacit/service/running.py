@@ -37,6 +37,8 @@ def make_custodian(settings: Settings, name: str) -> str:
 
 def serve(settings: Settings) -> None:
     """Answer until a signal says to stop; what is under way is finished first."""
+    # What keeps a service from starting is said once, here: a worker that cannot start is begun again, for ever.
+    Service(settings).close()
     # Workers are processes of their own, which read the settings again.
     os.environ[_SETTINGS] = json.dumps(asdict(settings), default=str)
     uvicorn.run(
