@@ -1,9 +1,10 @@
 """docs/deploying.md: its settings are settings, its first custodian gets in, its drill ends as it says."""
 
 import json
+import math
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ from typer.testing import CliRunner
 
 from support.service import running
 from tacit.cli.app import app
-from tacit.errors import LedgerCorrupt
+from tacit.errors import InvalidParameter, LedgerCorrupt
 from tacit.service.running import serve
 from tacit.service.service import Service
-from tacit.service.settings import Settings
+from tacit.service.settings import Limits, Settings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploying.md").read_text("utf-8")
 
@@ -45,6 +46,43 @@ def test_the_pages_settings_are_read(tmp_path, monkeypatch):
     assert (limits.requests_per_minute, limits.at_once, limits.body) == (600, 16, 2**20)
     for name in re.findall(r"^\| `(\w+)`", PAGE, re.MULTILINE):
         assert hasattr(usual, name), name
+
+
+WRONG = [
+    {name: value}
+    for names, values in {
+        ("folder", "host"): [5, True, ["a"], "", "a\0", {"a": 1}],
+        ("state", "ledgers", "witness", "inbox"): [5, [], "a\0"],
+        ("ledgers",): ["foo://"],
+        ("sources",): ["x", {"people": 5}, ["x"]],
+        ("given_up",): ["x", [1], 5],
+        ("port", "workers", "threads", "job_threads"): [-1, 0, 1.5, "x", True, 2**40],
+        ("lease",): [0],
+        ("padding", "lease"): [-0.05, "x", math.nan, 1e10, True],
+        ("limits",): [5, {"none": 1}],
+    }.items()
+    for name in names
+    for value in values
+] + [
+    {"limits": {each.name: value}} for each in fields(Limits) for value in (-1, 0, "x", True, None, math.inf, 1e40)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_a_setting_of_another_type_or_range_is_refused(wrong, tmp_path):
+    """Wherever it comes from, a file or a call, it is refused in words that name it."""
+    (name,) = wrong["limits"] if isinstance(wrong.get("limits"), dict) else wrong
+    with pytest.raises(InvalidParameter, match=name.rstrip("s")):
+        Settings.of({"folder": "f", **wrong}, tmp_path)
+    with pytest.raises(InvalidParameter):
+        Settings(**{"folder": tmp_path, **wrong})
+
+
+def test_settings_are_the_same_when_they_are_read_again(tmp_path):
+    """Workers read what the first process wrote, and have the same settings."""
+    for found in (Settings(tmp_path), Settings(tmp_path, given_up=["a"], sources={"b": "c"}, inbox=tmp_path)):
+        assert Settings.of(json.loads(json.dumps(asdict(found), default=str)), Path("/")) == found
+    assert Settings.of({"folder": "f", "limits": {"work": 1e12}}, tmp_path).limits.work == 10**12
 
 
 def test_the_first_custodian_gets_a_token_on_the_machine(tmp_path, monkeypatch):

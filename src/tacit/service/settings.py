@@ -2,12 +2,13 @@
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, final
 
-from tacit.checks import finite_number, whole_number
+from tacit.accounting.store import Store
+from tacit.checks import finite_number, is_whole
 from tacit.errors import InvalidParameter
 
 
@@ -33,6 +34,9 @@ class Limits:
     """How long the questions of one request may be, in letters, times the number of records that they are about."""
     seconds: float = 30.0
     """How long a body may take to arrive, and the state or an account to answer."""
+
+    def __post_init__(self) -> None:
+        _check(self)
 
 
 @final
@@ -66,6 +70,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        _check(self)
         folder = Path(os.path.abspath(self.folder))
         object.__setattr__(self, "folder", folder)
         object.__setattr__(self, "state", self.state or f"sqlite:///{folder / 'state.db'}")
@@ -86,24 +91,12 @@ class Settings:
         """Read settings from a document; paths in it count from a folder."""
         given = {name: _revealed(name, value) for name, value in document.items()}
         _refuse_unknown("settings", given, {each.name for each in fields(cls)})
-        limits = given.pop("limits", {})
-        if not isinstance(limits, Mapping):
-            raise InvalidParameter("limits must be a table of its own: [limits].")
-        _refuse_unknown("limits", limits, {each.name for each in fields(Limits)})
         if "folder" not in given:
             raise InvalidParameter("settings must name a folder for what the service keeps: folder = '...'.")
         for name in ("folder", "inbox"):
             if given.get(name) is not None:
-                given[name] = beside / str(given[name])
-        if not isinstance(given.get("given_up", []), list):
-            raise InvalidParameter("given_up must be a list of the names of accounts.")
-        for name in ("port", "workers", "threads", "job_threads"):
-            if name in given:
-                given[name] = whole_number(name, given[name])
-        for name in ("padding", "lease"):
-            if name in given:
-                given[name] = finite_number(name, given[name])
-        return cls(**given, limits=Limits(**{name: _limit(name, limits[name]) for name in limits}))
+                given[name] = beside / _place(name, given[name])
+        return cls(**given)
 
     @property
     def uploads(self) -> Path:
@@ -144,8 +137,86 @@ def _refuse_unknown(what: str, given: Mapping[str, Any], known: set[str]) -> Non
         raise InvalidParameter(f"there are no {what} named {', '.join(unknown)}; there are {', '.join(sorted(known))}.")
 
 
-def _limit(name: str, value: Any) -> Any:
-    if name == "work":
-        # Larger than other whole numbers may be.
-        return int(finite_number(name, value))
-    return finite_number(name, value) if name in ("seconds", "job_seconds") else whole_number(name, value)
+def _place(name: str, value: Any) -> Path:
+    return Path(value if isinstance(value, Path) else _text(name, value))
+
+
+def _inbox(name: str, value: Any) -> Path | None:
+    return None if value is None else _place(name, value)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise InvalidParameter(f"the setting {name} must be a text of at least one letter, none of them NUL.")
+    return value
+
+
+def _address(name: str, value: Any) -> str:
+    """Return where something is kept, "" for the usual place."""
+    found = _text(name, value) if value != "" else ""
+    if name == "ledgers" and "://" in found:
+        Store.at(found)
+    return found
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        raise InvalidParameter(f"{name} must be a list of the names of accounts.")
+    return tuple(value)
+
+
+def _addresses(name: str, value: Any) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(f"{name} must be a table of its own, of names and addresses: [{name}].")
+    return {each: _text(f"{name}.{each}", inner) for each, inner in value.items()}
+
+
+def _limits(_: str, value: Any) -> Limits:
+    if isinstance(value, Limits):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidParameter("limits must be a table of its own: [limits].")
+    _refuse_unknown("limits", value, {each.name for each in fields(Limits)})
+    return Limits(**value)
+
+
+def _whole(most: int) -> Callable[[str, Any], int]:
+    def check(name: str, value: Any) -> int:
+        # A number such as 1e12 is a whole one, too.
+        found = int(value) if isinstance(value, float) and value.is_integer() else value
+        if not is_whole(found) or not 1 <= found <= most:
+            raise InvalidParameter(f"the setting {name} must be a whole number from 1 to {most:,}.")
+        return int(found)
+
+    return check
+
+
+def _seconds(least: float) -> Callable[[str, Any], float]:
+    def check(name: str, value: Any) -> float:
+        found = finite_number(name, value)
+        if not least <= found <= _MOST_SECONDS:
+            raise InvalidParameter(
+                f"the setting {name} must be a number of seconds from {least:g} to {_MOST_SECONDS:,}."
+            )
+        return found
+
+    return check
+
+
+_MOST_SECONDS = 10**6
+_MANY = _whole(2**32)
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    "folder": _place, "inbox": _inbox, "state": _address, "ledgers": _address, "witness": _address,
+    "sources": _addresses, "given_up": _names, "host": _text, "port": _whole(2**16 - 1), "workers": _whole(1000),
+    "threads": _whole(1000), "job_threads": _whole(1000), "padding": _seconds(0.0), "lease": _seconds(0.01),
+    "limits": _limits, "requests_per_minute": _MANY, "at_once": _MANY, "body": _MANY, "upload": _whole(2**63),
+    "depth": _whole(500), "jobs": _MANY, "queue": _MANY, "kept": _MANY, "job_seconds": _seconds(0.01),
+    "work": _whole(10**30), "seconds": _seconds(0.01),
+}  # fmt: skip
+"""What every setting may be: one without a line here cannot be set at all."""
+
+
+def _check(record: Settings | Limits) -> None:
+    """Refuse a setting of another type, or out of its range."""
+    for each in fields(record):
+        object.__setattr__(record, each.name, _CHECKS[each.name](each.name, getattr(record, each.name)))
