@@ -55,6 +55,20 @@ def test_a_price_is_what_the_account_loses(tmp_path: Path, accountant: str) -> N
             assert raised.epsilon == pytest.approx(told["cost"]["epsilon"]), kind
 
 
+@pytest.mark.parametrize("accountant", ["renyi", "gaussian"])
+def test_what_raises_nothing_is_told_to_cost_nothing(tmp_path: Path, accountant: str) -> None:
+    """Where amounts are no budgets, a part that spends less than another raises nothing, before and afterwards."""
+    with running(tmp_path / "s", accountant=accountant, budget=Budget(8.0, 1e-5)) as served:
+        account = served.service.datasets.get("clinic").account
+        done(served, "queries", {**ASKED["queries"], "part": "train"})
+        less, before = {**ASKED["queries"], "epsilon": 0.2, "part": "test"}, account.spent
+        price = served.post(PRICE, {"what": "queries", **less}).json()
+        told = done(served, "queries", less)
+        assert told["entry"] is not None
+        assert price["cost"]["words"] == told["cost"]["words"] == "epsilon=0, delta=0"
+        assert account.spent == before
+
+
 @pytest.mark.parametrize("accountant", get_args(Accountant))
 def test_what_does_not_fit_is_told_beforehand(tmp_path: Path, accountant: str) -> None:
     """Of every kind, under every account: affordable is true or false, never unknown."""

@@ -132,7 +132,7 @@ def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger, r
             }
             for query, answer in zip(queries, answers, strict=True)
         ],
-        "cost": amount(first.cost if entry is None else raised or first.plan.budget),
+        "cost": amount(first.cost if entry is None else first.plan.budget if raised is None else raised),
         "entry": entry,
         "repeated": first.repeated and entry is None,
         "guarantee": first.guarantee,
