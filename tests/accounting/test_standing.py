@@ -83,6 +83,34 @@ def test_a_share_counts_in_the_accounts_own_units(tmp_path: Path, accountant: An
     assert whole // 2 - 1 <= admitted(payer="alice", share=0.5) <= whole // 2
 
 
+@pytest.mark.parametrize("accountant", ["basic", "renyi", "gaussian"])
+@pytest.mark.parametrize("before", [{}, {"bob": 0.3}, {"alice": 0.3}, {"alice": 0.2, "bob": 0.3}, {"alice": 1.5}])
+def test_what_is_left_of_a_share_is_what_fits(tmp_path: Path, accountant: Any, before: dict[str, float]) -> None:
+    """The largest event that still fits costs what is told to be left, in the account's own way of telling."""
+    budget = Budget(4.0, 1e-5)
+    whole = Ledger.create(tmp_path / "whole.db", name="whole", budget=budget, accountant=accountant)
+    alice = whole.acting(payer="alice", share=0.5)
+
+    def event(epsilon: float) -> Any:
+        # Gaussian accounts take no other noise, and basic ones no Gaussian noise without a claim.
+        return dp_event.LaplaceDpEvent(1 / epsilon) if accountant == "basic" else dp_event.GaussianDpEvent(5 / epsilon)
+
+    for payer, epsilon in before.items():
+        whole.acting(payer=payer).spend(event(epsilon), label="before")
+    low, high = 0.001, 100.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if alice.affords(event(middle)) else (low, middle)
+    cost = alice.price(event(low))
+    if accountant == "gaussian":
+        # Told as one release by itself would cost.
+        alone = Ledger.create(tmp_path / "alone.db", name="alone", budget=budget, accountant=accountant)
+        alone.spend(event(low), label="as much")
+        cost = alone.spent
+    assert alice.remaining.epsilon == pytest.approx(cost.epsilon, rel=1e-6)
+    assert alice.remaining.exact_delta >= cost.exact_delta
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 40)), max_size=12),
     st.fractions(Fraction(1, 50), 1, max_denominator=50),

@@ -50,6 +50,15 @@ class Account(ABC):
         """
         return self.budget - self.spent(total) + free
 
+    @property
+    @abstractmethod
+    def largest(self) -> Budget:
+        """The largest sum of amounts that is within the budget."""
+
+    def told(self, room: Budget, total: Budget) -> Budget:
+        """Return in the account's own way of telling how much may be spent by who has room left for this sum."""
+        return self.spent(total + room) - self.spent(total)
+
 
 def check_delta(kind: str, budget: Budget) -> None:
     """Refuse a budget whose delta cannot pay for the events that the error bounds of drawn noise leave out."""

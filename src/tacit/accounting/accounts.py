@@ -48,6 +48,11 @@ class BasicAccount(Account):
         """Return the sum as it is."""
         return total
 
+    @property
+    def largest(self) -> Budget:
+        """The budget itself."""
+        return self.budget
+
     def show(self, amount: Budget) -> str:
         """Say what an amount is: epsilon and delta."""
         return str(amount)
@@ -102,6 +107,14 @@ class RenyiAccount(Account):
         """Convert the sum of divergences to epsilon; nothing spent is nothing converted."""
         if not total:
             return Budget(0)
+        return self._converted(total)
+
+    @property
+    def largest(self) -> Budget:
+        """What the conversion leaves of the budget."""
+        return self.budget - self._converted(Budget(0))
+
+    def _converted(self, total: Budget) -> Budget:
         epsilon = renyi_to_epsilon(total.exact_epsilon, self.order, _conversion_delta(self.budget))
         return Budget.amount(epsilon, self.budget.exact_delta / 2 + total.exact_delta)
 

@@ -50,6 +50,15 @@ class GaussianAccount(Account):
         """The largest sum of squares that keeps the budget."""
         return Fraction(gaussian_shift(self._inside)) ** 2
 
+    @property
+    def largest(self) -> Budget:
+        """That limit, as an amount."""
+        return Budget.amount(self.limit)
+
+    def told(self, room: Budget, total: Budget) -> Budget:
+        """Return the largest budget, with the account's delta, of one Gaussian release that the room is enough for."""
+        return self.left(self.largest - room, Budget(0))
+
     def charge(self, event: Event, at: Budget | None) -> Budget:
         """Return the squares to add; a claim `at` an (epsilon, delta) is not needed and changes nothing."""
         return tamed(Budget.amount(sum(map(_square, flatten(check_event(event))), Fraction(0))))

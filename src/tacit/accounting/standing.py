@@ -76,8 +76,10 @@ class Standing:
         """Return what of the share is left, in the account's own way of telling; None without a share."""
         if self.share is None:
             return None
-        paid = history.paid_by(self.payer) / self.share
-        return account.left(paid, Budget(0)) * self.share if account.fits(paid) else Budget(0)
+        paid = history.paid_by(self.payer)
+        if not account.fits(paid / self.share):
+            return Budget(0)
+        return account.told(account.largest * self.share - paid, history.total())
 
     def check_same(self, account: str, entry: Entry, path: PartPath, label: str, amount: Budget, event: str) -> None:
         """Refuse the entry at a ticket's place unless it is this very charge and no answer to it was kept."""
