@@ -100,13 +100,6 @@ def test_rounding_to_whole_steps_is_in_the_tolerance() -> None:
     assert abs(answer.value[0, 0] - rows[0, 0] ** 2) <= answer.tolerance
 
 
-def test_reserved_names_are_refused(tmp_path: Path) -> None:
-    """A column that is called as an engine's own would be taken for it."""
-    table = pa.table({"x": [1.0, 2.0], "tacit_v1": [3.0, 4.0]})
-    with pytest.raises(InvalidParameter, match="tacit_"):
-        file_records(table, tmp_path / "a.parquet", Schema({"tacit_v1": Number(0, 1)}))
-
-
 @pytest.mark.parametrize("cell", ["Jane Doe", 10**400, object(), None, [1, 2], float("nan"), True])
 def test_a_cell_of_another_type_changes_how_no_other_is_read(cell: Any) -> None:
     """One record's cell turns no container into another type, refuses nothing and warns of nothing."""

@@ -361,7 +361,7 @@ def test_many_levels_make_no_joins(tmp_path: Path) -> None:
     files = Records(tmp_path / "hostile.parquet", SCHEMA)
     engine = engine_for(files)
     some = [level for place, level in enumerate(LEVELS) if place % 3]
-    printed = Printed(DuckDB(), engine.prepare(StatisticalQuery(lambda t: t.w.isin(some))).columns)
+    printed = Printed(DuckDB(), engine.prepare(StatisticalQuery(lambda t: t.w.isin(some))).columns, {"w": "w"})
     assert " IN " not in printed.text(printed._nodes[-1])
     assert_same(Records(table, SCHEMA), files, 100, 70)
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from support.needs import missing
 from tacit.data import Category, Flag, Key, Moment, Number, Ordinal, Records, Schema
+from tacit.data.dialects import PostgreSQL
 
 NASTY = np.array([
     0.0, -0.0, 1.0, -1.0, 0.5, 1 / 3, 3.0, 1e-3, 1e15, -1e15, 2.0**53 + 2, np.nan, np.inf, -np.inf, 5e-324, -5e-324,
@@ -136,7 +137,8 @@ def write_postgresql(table: pa.Table, address: str, name: str | None = None) -> 
     """Write a table into a database, under a name of its own unless one is given; return the name."""
     wanted = name or f"records_{uuid.uuid4().hex}"
     with psycopg.connect(address) as connection, connection.cursor() as cursor:
-        columns = ", ".join(f'"{field.name}" {_type_in_postgresql(field.type)}' for field in table.schema)
+        quoted = PostgreSQL().quoted
+        columns = ", ".join(f"{quoted(field.name)} {_type_in_postgresql(field.type)}" for field in table.schema)
         cursor.execute(f"CREATE TABLE {wanted} ({columns})".encode())
         with cursor.copy(f"COPY {wanted} FROM STDIN".encode()) as copy:
             for row in zip(*(_cells(table[column]) for column in table.column_names), strict=True):

@@ -13,7 +13,7 @@ from tacit.data.dialects import DuckDB, PostgreSQL, Spark
 from tacit.data.parts import Slice
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
 from tacit.data.sources.spark_jobs import interruptible
-from tacit.data.sources.spark_lots import IN_PIECES, NUMBERS, Encode, SparkLots, encode_there, settled
+from tacit.data.sources.spark_lots import IN_PIECES, Encode, SparkLots, encode_there, settled
 from tacit.data.sources.sql import SQLTable
 from tacit.data.sources.table import BLOCK
 from tacit.data.stored import Stored, StoredKind
@@ -35,7 +35,8 @@ _SPARK: Mapping[str, StoredKind] = {
 }  # fmt: skip
 
 
-ROWS_OF_OWNER = "tacit_rows_of_owner"
+ROWS_OF_OWNER = ""
+"""Stands for the number of rows of a row's person among the cells by name: no column is called nothing."""
 
 
 class _Live(SQLTable):
@@ -168,7 +169,8 @@ class SparkTable(_Live):
         return _different([(field.name, _spark_type(field.dataType.simpleString())) for field in fields])
 
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
-        with settled(connection, IN_PIECES):
+        # Cleaning is made of cases; what has none is short.
+        with settled(connection, IN_PIECES if "CASE" in sql else {}):
             return [tuple(row) for row in interruptible(connection, connection.sql(sql).collect)]
 
     def encoded_there(
@@ -182,20 +184,21 @@ class SparkTable(_Live):
         self.check_columns()
         numbers = {name: column for name in names if isinstance(column := self.columns[name], Number)}
         others = [name for name in names if name not in numbers]
-        array = f"array({', '.join(map(self.dialect.quoted, numbers))}) AS {NUMBERS}"
-        wanted = [array] * bool(numbers) + [self.dialect.quoted(name) for name in others]
+        array = f"array({', '.join(self.own[name] for name in numbers)}) AS tacit_numbers"
+        wanted = {name: self.own[name] for name in others}
         if unit is not None:
-            owner = self.dialect.quoted(unit)
+            owner = self.own[unit]
             rows = f"count(*) OVER (PARTITION BY {owner})"
-            wanted.append(f"CASE WHEN {owner} = {MISSING_KEY} THEN 1 ELSE {rows} END AS {ROWS_OF_OWNER}")
+            wanted[ROWS_OF_OWNER] = f"CASE WHEN {owner} = {MISSING_KEY} THEN 1 ELSE {rows} END AS tacit_rows"
             others.append(unit)
-        cleaned = [*map(self.dialect.quoted, numbers), *map(self._cleaned, others)]
+        cleaned = [*(self.own[name] for name in numbers), *map(self._cleaned, others)]
         source = self._relation_of(cleaned, self._read((*numbers, *others), part, key))
-        return encode_there(self.connection, f"SELECT {', '.join(wanted)} FROM {source}", numbers, encode, width, 2)
+        sql = f"SELECT {', '.join([*wanted.values(), *[array] * bool(numbers)])} FROM {source}"
+        return encode_there(self.connection, sql, tuple(wanted), numbers, encode, width, 2)
 
     def persons(self, part: Slice | None, key: str | None, unit: str) -> int:
         """Count the persons: ids that differ, and rows without one."""
-        owner = self.dialect.quoted(unit)
+        owner = self.own[unit]
         known = f"count(DISTINCT CASE WHEN {owner} = {MISSING_KEY} THEN NULL ELSE {owner} END)"
         missing = f"count(CASE WHEN {owner} = {MISSING_KEY} THEN 1 END)"
         ((count,),) = self.run(f"SELECT {known} + {missing} FROM {self.cleaned((unit,), part, key)}")

@@ -31,7 +31,6 @@ _FEW = 64
 _TO_A_TASK = 8
 _FEWEST, _NUMBERS = 1024, 2**20
 _TURN = threading.RLock()
-NUMBERS = "tacit_numbers"
 _PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 IN_PIECES = {"spark.sql.codegen.wholeStage": "false"}
@@ -100,14 +99,21 @@ class SparkLots(SpreadTable):
 
 
 def encode_there(
-    session: Any, sql: str, numbers: Mapping[str, Column], encode: Encode, features: int, beside: int
+    session: Any,
+    sql: str,
+    names: tuple[str, ...],
+    numbers: Mapping[str, Column],
+    encode: Encode,
+    features: int,
+    beside: int,
 ) -> SparkLots:
     """Encode the rows of a statement on the executors, keep them there, and return the handle to them.
 
-    What columns of numbers hold comes as an array, in their order; all else comes cleaned.
+    Its first columns are those of `names`, cleaned; then comes an array of what columns of numbers hold, if there are
+    any.
     """
     with settled(session, IN_PIECES):
-        frame = session.sql(sql).mapInArrow(partial(_encoded, dict(numbers), encode), _COLUMNS)
+        frame = session.sql(sql).mapInArrow(partial(_encoded, names, dict(numbers), encode), _COLUMNS)
         return _kept(frame, features, beside, max(_FEWEST, _NUMBERS // features))
 
 
@@ -170,15 +176,15 @@ def settled(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
                 session.conf.set(name, value)
 
 
-def _encoded(numbers: Mapping[str, Column], encode: Encode, batches: Iterator[Any]) -> Iterator[Any]:
+def _encoded(
+    names: tuple[str, ...], numbers: Mapping[str, Column], encode: Encode, batches: Iterator[Any]
+) -> Iterator[Any]:
     """Clean numbers and encode batches of cells, on an executor."""
     for batch in batches:
-        cells = {
-            name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names if name != NUMBERS
-        }
+        cells = {name: batch.column(place).to_numpy(zero_copy_only=False) for place, name in enumerate(names)}
         if numbers:
             # Floats with a hole where a cell was missing, which is NaN here.
-            found = batch.column(NUMBERS).flatten().to_numpy(zero_copy_only=False).reshape(-1, len(numbers))
+            found = batch.column(len(names)).flatten().to_numpy(zero_copy_only=False).reshape(-1, len(numbers))
             table = np.ascontiguousarray(found.T, dtype=np.float64)
             cells |= {name: column.clean(table[place])[0] for place, (name, column) in enumerate(numbers.items())}
         for lot in encode(cells):

@@ -39,12 +39,15 @@ class SQLTable(Table):
     _opened: tuple[tuple[int, int], Any, Any] | None
     relation: str
     """What stands behind FROM, as `records`: the raw records."""
+    own: Mapping[str, str]
+    """What each declared column is called in statements: no stored name gets further than to the raw records, so that
+    none, in whatever case, stands for what a statement computes."""
 
     def _prepare(self, stored: Mapping[str, Stored], columns: Mapping[str, Column], identity: str) -> None:
         """Check the declarations against the catalogue, then read every record once and count them."""
         self.stored, self.identity = dict(stored), identity
         self.columns = {name: column for name, column in columns.items() if not isinstance(column, Ignored)}
-        self._own = {name: f"column{place}" for place, name in enumerate(self.columns)}
+        self.own = {name: f"column{place}" for place, name in enumerate(self.columns)}
         _refuse_alike(self.stored, self.columns)
         check_declared(self.columns, self.stored)
         counts = {self._looked_at(some) for some in _groups(tuple(self.columns))}
@@ -56,8 +59,8 @@ class SQLTable(Table):
 
     def _looked_at(self, names: tuple[str, ...]) -> int:
         """Look at every cell of some columns once, and count the records."""
-        checked = [self.dialect.of_all([self.dialect.quoted(name) for name in names])] if names else []
-        wanted = [self.dialect.quoted(name) if self._is_float(name) else self._cleaned(name) for name in names]
+        checked = [self.dialect.of_all([self.own[name] for name in names])] if names else []
+        wanted = [self.own[name] if self._is_float(name) else self._cleaned(name) for name in names]
         source = self._relation_of(wanted, self._read(names, None, None))
         found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {source}", "opened")
         return int(found[0][0])
@@ -121,7 +124,7 @@ class SQLTable(Table):
             raise InvalidParameter("the table no longer has as many records as when it was opened.")
 
     def _streamed(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Sequence[Any]]:
-        statement = f"SELECT {', '.join(map(self.dialect.quoted, names))} FROM {self.cleaned(names, part, key)}"
+        statement = f"SELECT {', '.join(self.own[name] for name in names)} FROM {self.cleaned(names, part, key)}"
         return self._stream(self.connection, statement)
 
     def mismatches(self, part: Slice | None, key: str | None, unit: str | None = None) -> Floats:
@@ -134,7 +137,7 @@ class SQLTable(Table):
                 found += self.run(f"SELECT {', '.join(counts)} FROM {self._read(some, part, key)}")[0]
             else:
                 source = self._read(tuple(dict.fromkeys([*some, unit])), part, key)
-                found += self._counted_persons(counts, source, self.dialect.quoted(unit))
+                found += self._counted_persons(counts, source, self.own[unit])
         return np.array(found, dtype=np.float64).reshape(-1, 2)
 
     def _counted_persons(self, counts: Sequence[str], source: str, owner: str) -> list[float]:
@@ -164,17 +167,17 @@ class SQLTable(Table):
         return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}{self.dialect.fence}) AS cleaned"
 
     def _cleaned(self, name: str) -> str:
-        return f"{self._from(self.dialect.clean, name)} AS {self.dialect.quoted(name)}"
+        return f"{self._from(self.dialect.clean, name)} AS {self.own[name]}"
 
     def _is_float(self, name: str) -> bool:
         return isinstance(self.columns[name], Number) and self.stored[name].kind == "real"
 
     def _from(self, printed: Callable[[str, Column, Stored], str], name: str) -> str:
-        return printed(self.dialect.quoted(name), self.columns[name], self.stored[name])
+        return printed(self.own[name], self.columns[name], self.stored[name])
 
     def _read(self, names: Sequence[str], part: Slice | None, key: str | None) -> str:
         """Print the relation of what is read off the cells of some columns, of the records of a part."""
-        wanted = [f"{self._read_off(name)} AS {self.dialect.quoted(name)}" for name in names]
+        wanted = [f"{self._read_off(name)} AS {self.own[name]}" for name in names]
         needed, beside, chosen = [*names], "", ""
         if part is not None and part.by == "key":
             needed, chosen = [*names, str(key)], f" WHERE {part.sql(self._read_off(str(key)))}"
@@ -184,13 +187,13 @@ class SQLTable(Table):
         return f"(SELECT {', '.join(wanted) or '1 AS tacit_one'} FROM {source}) AS cells"
 
     def _renamed(self, names: Iterable[str], beside: str) -> str:
-        """Print the relation of some stored columns under names of tacit's own: no stored name gets any further."""
-        columns = [f"records.{self.dialect.quoted(name)} AS {self._own[name]}" for name in names]
+        """Print the relation of some stored columns under their own names."""
+        columns = [f"records.{self.dialect.quoted(name)} AS {self.own[name]}" for name in names]
         columns += [beside] * bool(beside)
         return f"(SELECT {', '.join(columns) or '1 AS tacit_one'} FROM {self.relation}) AS renamed"
 
     def _read_off(self, name: str) -> str:
-        return self.dialect.read(self._own[name], self.columns[name], self.stored[name])
+        return self.dialect.read(self.own[name], self.columns[name], self.stored[name])
 
     def _typed(self, name: str, cells: Any) -> Any:
         kind = np.float64 if isinstance(self.columns[name], Number | Moment) else np.int64
@@ -256,7 +259,7 @@ def _groups(names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _refuse_alike(stored: Mapping[str, Stored], columns: Mapping[str, Column]) -> None:
-    """Refuse names that an engine takes for the same, and names that tacit needs itself; quote declared ones alone."""
+    """Refuse names that an engine takes for the same; quote declared ones alone."""
     seen: dict[str, str] = {}
     for name in stored:
         other = seen.setdefault(name.casefold(), name)
@@ -264,5 +267,3 @@ def _refuse_alike(stored: Mapping[str, Stored], columns: Mapping[str, Column]) -
             raise InvalidParameter(
                 f"the table has another column whose name differs from {declared[0]!r} in case only. Rename one."
             )
-    if reserved := [name for name in columns if name.startswith("tacit_")]:
-        raise InvalidParameter(f"columns must not be called tacit_..., got {', '.join(reserved)}. Rename them.")

@@ -46,7 +46,7 @@ class SQLEngine(Engine):
     def prepare(self, query: Query) -> Prepared:
         """Call the query's function, and refuse what is too long to be printed before anything is charged."""
         prepared = super().prepare(query)
-        Printed(self._table.dialect, _roots(prepared))
+        Printed(self._table.dialect, _roots(prepared), self._table.own)
         return prepared
 
     def part_size(self, part: Part) -> int:
@@ -69,7 +69,7 @@ class SQLEngine(Engine):
     def _scanned(self, queries: Sequence[Prepared], flipped: bool, part: Part | None, size: int) -> list[float]:
         """Return the sums of some queries, making sure that no record came or went meanwhile."""
         dialect = self._table.dialect
-        printed = Printed(dialect, [each for prepared in queries for each in _roots(prepared)])
+        printed = Printed(dialect, [each for prepared in queries for each in _roots(prepared)], self._table.own)
         source = self._source(printed.columns(), part)
         if flipped and self.label in printed.columns():
             source = self._flipped(printed.columns(), source)
@@ -95,18 +95,16 @@ class SQLEngine(Engine):
             raise InvalidParameter("a table is split by a key: Records(..., key='the column declared as a Key').")
         wanted = dict.fromkeys([*names, records.key])
         source = self._table.cleaned(tuple(wanted), records.part, records.key)
-        number = scattered_sql(self._table.dialect.quoted(records.key))
+        number = scattered_sql(self._table.own[records.key])
         return f"(SELECT * FROM {source} WHERE {number} % {part.count} = {part.number}) AS chosen"
 
     def _flipped(self, names: Sequence[str], source: str) -> str:
         """Print the relation with the labels exchanged."""
         assert self.label is not None
-        dialect = self._table.dialect
-        other = Printed(dialect, [expression := self.exchanged(stands_for(self.label, self.columns[self.label]))])
-        columns = [
-            f"{other.text(expression)} AS {dialect.quoted(name)}" if name == self.label else dialect.quoted(name)
-            for name in names
-        ]
+        expression, own = self.exchanged(stands_for(self.label, self.columns[self.label])), self._table.own
+        other = Printed(self._table.dialect, [expression], own)
+        exchanged = f"{other.text(expression)} AS {own[self.label]}"
+        columns = [exchanged if name == self.label else own[name] for name in names]
         return f"(SELECT {', '.join(columns)} FROM {other.relation(source)}) AS exchanged"
 
 

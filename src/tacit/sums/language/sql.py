@@ -20,11 +20,12 @@ _HIGHEST = 40
 class Printed:
     """Expressions over a relation of cleaned columns; what is needed more than once is computed once, in a layer below.
 
-    `names` gives the column that holds each root. Layers are subqueries: every one has the columns of the one below.
+    `names` says what declared columns are called there. Layers are subqueries: every one has the columns of the one
+    below.
     """
 
-    def __init__(self, dialect: Dialect, roots: Sequence[Expression], prefix: str = "tacit_v") -> None:
-        self._dialect = dialect
+    def __init__(self, dialect: Dialect, roots: Sequence[Expression], names: Mapping[str, str]) -> None:
+        self._dialect, self._names = dialect, names
         nodes = inner_first(roots)
         uses = Counter(id(each) for node in nodes for each in node.operands if isinstance(each, Expression))
         uses.update(id(root) for root in roots)
@@ -52,7 +53,7 @@ class Printed:
             if node.operation not in _TRIVIAL and (uses[id(node)] > 1 or too_deep):
                 while len(self._layers) <= level:
                     self._layers.append([])
-                name = f"{prefix}{len(self._texts)}"
+                name = f"tacit_v{len(self._texts)}"
                 self._layers[level].append(f"{text} AS {name}")
                 text, level, depth, height = name, level + 1, 0, 0
             self._texts[id(node)], levels[id(node)], depths[id(node)] = text, level, (depth, height, total)
@@ -82,6 +83,8 @@ class Printed:
         return node.operation in _SUMS and left.operation in _SUMS and self._texts[id(left)].startswith("(")
 
     def _print(self, node: Expression) -> str:
+        if node.operation == "column":
+            return self._names[node.operands[0]]
         operands = [self._texts[id(each)] if isinstance(each, Expression) else each for each in node.operands]
         if self._continues(node):
             operands[0] = operands[0][1:-1]
@@ -117,7 +120,6 @@ def _infix(sign: str) -> Callable[..., str]:
 
 
 _PRINTED: Mapping[str, Callable[..., str]] = {
-    "column": lambda dialect, name: dialect.quoted(name),
     "constant": lambda dialect, value: dialect.number(value),
     "truth": lambda dialect, value: "(1 = 1)" if value else "(1 = 0)",
     "one": lambda dialect, value: f"(CASE WHEN {value} THEN {dialect.number(1.0)} ELSE {dialect.number(0.0)} END)",
