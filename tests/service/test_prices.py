@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from support.service import Running, running
+from support.service import SCHEMA, Running, running
+from tacit import Schema
 from tacit.budget import Budget
 from tacit.service.registering import Accountant
 
@@ -53,6 +54,17 @@ def test_a_price_is_what_the_account_loses(tmp_path: Path, accountant: str) -> N
             assert price["affordable"] is True, kind
             assert price["cost"] == told["cost"], kind
             assert raised.epsilon == pytest.approx(told["cost"]["epsilon"]), kind
+
+
+def test_a_delta_that_a_release_leaves_out_is_not_priced(tmp_path: Path) -> None:
+    """An account without delta pays a fit that has no use for the delta it may spend: it is priced as it is charged."""
+    schema = Schema(SCHEMA.columns, target="age")
+    fit = {"estimator": "PrivateLinearRegression", "parameters": {"epsilon": 1.0, "delta": 1e-6}, "part": "all"}
+    with running(tmp_path / "s", budget=Budget(4.0), schema=schema) as served:
+        price = served.post(PRICE, {"what": "fit", **fit}).json()
+        assert price["affordable"] is True
+        assert price["cost"] == price["budget"] == done(served, "fit", fit)["cost"]
+        assert served.service.datasets.get("clinic").account.spent == Budget(1.0)
 
 
 @pytest.mark.parametrize("accountant", ["renyi", "gaussian"])

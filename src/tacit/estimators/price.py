@@ -5,7 +5,7 @@ import tempfile
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -90,7 +90,10 @@ class Priced(Announced, OwnSeed, Shown, Paid):
         refuses, as it would refuse the fit.
         """
         budget = needed_budget(self.epsilon, self.delta)
-        event, odd = (None, ()) if X is None or budget is None else self._tried(X, groups)
+        event, odd = None, ()
+        if X is not None and budget is not None:
+            # A release may leave delta out that it has no use for.
+            event, budget, odd = self._tried(X, groups, budget)
         ledger = X.account(self.ledger) if isinstance(X, Records) and not X.is_twin else self.ledger
         return replace(price_of(type(self).__name__, budget, event, ledger, unit_of(X, groups)), odd=odd)
 
@@ -99,7 +102,7 @@ class Priced(Announced, OwnSeed, Shown, Paid):
         tags.input_tags.sparse = True
         return tags
 
-    def _tried(self, X: Any, groups: object) -> tuple[Event | None, tuple[str, ...]]:
+    def _tried(self, X: Any, groups: object, budget: Budget) -> tuple[Event | None, Budget, tuple[str, ...]]:
         """Return what an empty account refuses to pay when rows of this form are fitted, and what is warned of then."""
         asked = copy.copy(self)
         asked.random_state = None
@@ -113,8 +116,8 @@ class Priced(Announced, OwnSeed, Shown, Paid):
             try:
                 asked.fit(*stand_in(X, getattr(self, "classes", None)), **owned)  # type: ignore[attr-defined]
             except BudgetExceeded as refusal:
-                event = refusal.event
-        return event, tuple(str(each.message) for each in heard if issubclass(each.category, OddTerms))
+                event, budget = refusal.event, cast("Budget", refusal.at or budget)
+        return event, budget, tuple(str(each.message) for each in heard if issubclass(each.category, OddTerms))
 
 
 def price_of(

@@ -55,9 +55,9 @@ def price_of_report(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -
 def _priced(
     dataset: Dataset, caller: Caller, estimator: Any, records: Records, expected: Mapping[str, Any] | None = None
 ) -> Mapping[str, Any]:
-    """Return the price of a fit; an account that adds up events is asked about the event of a made-up one."""
+    """Return the price of a fit: that of a made-up one's release, unless what is charged is what is asked for."""
     account = _account(dataset, caller, records)
-    if account.accountant == "basic":
+    if account.accountant == "basic" and not estimator.delta:
         estimator.ledger = account
         price = estimator.price()
         told = {"cost": amount(price.budget), "affordable": price.affordable, "left": amount(account.remaining)}
