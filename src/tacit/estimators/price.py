@@ -90,7 +90,8 @@ class Priced(Announced, OwnSeed, Shown, Paid):
         refuses, as it would refuse the fit.
         """
         budget = needed_budget(self.epsilon, self.delta)
-        event, odd = None, ()
+        event: Event | None = None
+        odd: tuple[str, ...] = ()
         if X is not None and budget is not None:
             # A release may leave delta out that it has no use for.
             event, budget, odd = self._tried(X, groups, budget)
