@@ -9,7 +9,7 @@ import pytest
 
 import tacit
 from support.jobs import FIT, POINTS, SESSION, begun, ended, made
-from support.service import Running, running, truth
+from support.service import SCHEMA, Running, made_up_table, running, truth
 from tacit.accounting.witness import FileWitness
 from tacit.budget import Budget
 from tacit.errors import WitnessFailed
@@ -19,6 +19,7 @@ from tacit.numerics.progress import told
 from tacit.service.jobs import fits
 from tacit.service.jobs.doing import acting_for
 from tacit.service.jobs.table import MOST_ATTEMPTS, Jobs
+from tacit.service.registering import Declared, register
 from tacit.service.settings import Limits
 from tacit.service.state import State
 
@@ -320,6 +321,27 @@ def test_a_token_for_some_data_sets_sees_the_jobs_of_those(served: Running) -> N
         assert served.get(f"/v1/{route}", "elsewhere").status_code == 404
     for what in ("jobs", "models", "sessions"):
         assert served.get(f"/v1/{what}", "elsewhere").json() == {what: []}
+
+
+def test_jobs_about_a_data_set_that_was_given_up_are_listed(tmp_path: Path) -> None:
+    """What they were charged is not known any more, unless it was told with their result; others' are as they were."""
+    with running(tmp_path) as served:
+        declared = Declared("other", SCHEMA, Budget(1.0, 1e-5), "Carol")
+        register(declared, made_up_table(300, seed=9), served.service.state, served.settings)
+        too_much = {**FIT, "parameters": {"epsilon": 50.0}}
+        jobs = [("clinic", FIT), ("clinic", too_much), ("other", FIT), ("other", too_much)]
+        for name, body in jobs:
+            ended(served, served.post(f"/v1/datasets/{name}/fits", body).json()["job"])
+    with running(tmp_path, given_up=["other"]) as served:
+        listed = served.get("/v1/jobs").json()["jobs"]
+        found = {(job["dataset"], job["state"]): job["charged"] for job in listed}
+        assert found == {
+            ("clinic", "done"): True,
+            ("clinic", "failed"): False,
+            ("other", "done"): True,
+            ("other", "failed"): None,
+        }
+        assert all(served.get(f"/v1/jobs/{job['id']}").json()["job"] == job for job in listed)
 
 
 def test_every_job_is_in_one_hand(address: str) -> None:

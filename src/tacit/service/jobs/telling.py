@@ -1,11 +1,12 @@
 """What the owner of a job is told of it."""
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse
 
 from tacit.service.jobs.table import UNFINISHED, Job, JobProduct
-from tacit.service.refusals import missing
+from tacit.service.refusals import Refusal, missing
 
 if TYPE_CHECKING:
     from tacit.service.service import Service
@@ -15,9 +16,18 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-a
 
 
 def told(service: "Service", job: Job) -> dict[str, Any]:
-    """Return a job as plain values; what was charged is read from the account, whatever became of the job."""
+    """Return a job as plain values; what was charged is read from the account, whatever became of the job.
+
+    It is not known, None, if the account was given up.
+    """
     result = job.result if job.state == "done" else None
-    entry = result["entry"] if result else service.datasets.get(job.dataset).entry_of(job.ticket)
+    try:
+        entry = result["entry"] if result else service.datasets.get(job.dataset).entry_of(job.ticket)
+        charged = entry is not None
+    except Refusal as gone:
+        if gone.status != HTTPStatus.NOT_FOUND:
+            raise
+        entry = charged = None
     counts = job.state in UNFINISHED or job.state == "done"
     return {
         "id": job.id,
@@ -26,10 +36,10 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
         "state": job.state,
         "done": job.done if counts else 0,
         "total": job.total if counts else 0,
-        "charged": entry is not None,
+        "charged": charged,
         "cost": None if result is None else result["cost"],
         "entry": entry,
-        "error": None if job.error is None else {**job.error, "charged": entry is not None},
+        "error": None if job.error is None else {**job.error, "charged": charged},
         "result": result,
         "created": job.created,
         "finished": job.finished,
