@@ -126,3 +126,32 @@ def test_a_model_of_other_columns_is_refused_in_public(ask: Callable[..., Any], 
     ask(of_records, Records(table, MIXED), epsilon=1.0, ledger=ledger)
     ask(of_records, of_records.encoder_.transform(table), table["t"], epsilon=1.0, ledger=ledger)
     assert ledger.spent == Budget(2)
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, lambda rows: rows.tolist()])
+@pytest.mark.parametrize("columns", [7, 11, 20])
+def test_a_row_that_a_model_fails_on_leaves_the_last_bit_of_all_others(
+    make: Callable[[Any], Any], columns: int
+) -> None:
+    """Records on the edge of a class: what fewer rows add up to took a dozen of them to the other side."""
+    generator, size = np.random.default_rng(columns), 1023
+    model = PrivateLogisticRegression(1.0, data_norm=1.0, classes=[0, 1], random_state=0)
+    model.fit(generator.normal(size=(50, columns)), np.arange(50) % 2)
+    rows = np.tile(generator.normal(size=columns), (size, 1))
+    model.coef_, model.intercept_ = generator.normal(size=(1, columns)), np.zeros(1)
+    scores = model.decision_function(rows)
+    odd = rows.copy()
+    odd[size // 3] = np.nan
+    for edge in {scores[0], np.nextafter(scores[0], math.inf), np.nextafter(scores[0], -math.inf)}:
+        model.intercept_ = -np.array([edge])
+        counts = [
+            evaluation.accuracy(model, make(each), np.zeros(size, dtype=int), epsilon=1e6, random_state=0).value * size
+            for each in (rows, odd)
+        ]
+        assert abs(counts[0] - counts[1]) < 1.1
+
+
+def test_rows_of_a_frame_may_have_any_names() -> None:
+    """An index of intervals could not be read anew for made-up rows."""
+    frame = pd.DataFrame(X, index=pd.interval_range(0, SIZE))
+    assert evaluation.accuracy(MODEL, frame, Y, epsilon=1e6, random_state=0).value > 0.9

@@ -17,7 +17,7 @@ from tacit.data.labels import column
 from tacit.data.records import Records
 from tacit.data.twins import made_up
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import unmasked
+from tacit.numerics.arrays import Integers, unmasked
 
 _TRIED = (0, 1)
 """What made-up rows of numbers are filled with."""
@@ -46,24 +46,38 @@ def answers(method: Callable[[Any], Any], X: Any, count: int) -> Any:
     if whole is not None and len(whole) == count:
         return whole
     found: list[Any] = [None] * count
-    parts = [(0, count // 2), (count // 2, count)] if count > 1 else []
+    parts = [np.arange(count)]
     while parts:
-        start, stop = parts.pop()
-        said = _said(method, X, start, stop)
-        if said is not None and len(said) == stop - start:
-            found[start:stop] = said
-        elif stop - start > 1:
-            middle = (start + stop) // 2
-            parts += [(start, middle), (middle, stop)]
+        places = parts.pop()
+        said = _said(method, X, places)
+        if said is not None and len(said) == len(places):
+            found[places[0] : places[-1] + 1] = said
+        elif len(places) > 1:
+            parts += np.array_split(places, 2)
+    return _all_at_once(method, X, found)
+
+
+def _all_at_once(method: Callable[[Any], Any], X: Any, found: list[Any]) -> list[Any]:
+    """Return what a model says about all rows at once, with one that it answers for in the place of each it fails on.
+
+    Of fewer rows a library adds up otherwise: the last bit of each would tell that another one fails.
+    """
+    places = np.array([place for place, answer in enumerate(found) if answer is not None], dtype=np.intp)
+    if len(places):
+        every = np.full(len(found), places[0])
+        every[places] = places
+        said = _said(method, X, every)
+        if said is not None and len(said) == len(found):
+            return [None if answer is None else each for answer, each in zip(found, said, strict=True)]
     return found
 
 
-def _said(method: Callable[[Any], Any], X: Any, start: int = 0, stop: int | None = None) -> Sequence[Any] | None:
+def _said(method: Callable[[Any], Any], X: Any, places: Integers | None = None) -> Sequence[Any] | None:
     """Return what a model says about rows, None if it fails; what it warns of or fails with is not passed on."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            said: Sequence[Any] = _cells(unmasked(method(X if stop is None else _part(X, start, stop)), None))
+            said: Sequence[Any] = _cells(unmasked(method(X if places is None else _chosen(X, places)), None))
             len(said)  # there is none of a single number
             return said
         except KeyboardInterrupt:
@@ -80,13 +94,15 @@ def _cells(answer: Any) -> Any:
     return column(answer) if is_column else np.asarray(answer)
 
 
-def _part(X: Any, start: int, stop: int) -> Any:
+def _chosen(X: Any, places: Integers) -> Any:
     """Return some rows of a table of any make."""
     if isinstance(X, Records):
-        return X.chosen(np.arange(start, stop))
+        return X.chosen(places)
     if hasattr(X, "iloc"):
-        return X.iloc[start:stop]
-    return (X.tocsr() if issparse(X) else X)[start:stop]
+        return X.iloc[places]
+    if isinstance(X, list | tuple):
+        return [X[place] for place in places]
+    return (X.tocsr() if issparse(X) else X)[places]
 
 
 def _made_up(X: Any) -> list[Any]:
@@ -98,7 +114,11 @@ def _made_up(X: Any) -> list[Any]:
         return [BoundedRows(empty, data_norm=X.data_norm, has_constant=X.has_constant, filled=X.filled)]
     if hasattr(X, "iloc"):
         kinds = {getattr(each, "kind", "O") for each in X.dtypes} if X.ndim == 2 else {"O"}
-        return [X.iloc[:0].reindex(range(1), fill_value=each) for each in _TRIED] if kinds <= set("biuf") else []
+        return (
+            [X.iloc[:0].reset_index(drop=True).reindex(range(1), fill_value=each) for each in _TRIED]
+            if kinds <= set("biuf")
+            else []
+        )
     if len(getattr(X, "shape", ())) != 2 or getattr(getattr(X, "dtype", None), "kind", "O") not in "biuf":
         return []
     tables = [np.full((1, X.shape[1]), each, dtype=X.dtype) for each in _TRIED]
