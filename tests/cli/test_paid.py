@@ -11,9 +11,10 @@ import tacit
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records, Schema
 from tacit.cli import products
 from tacit.data import Category, Number
+from tacit.erm.perturbations.coding import default_curves
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.models.container import MOST_VALUES
-from tacit.models.file import check_declared
+from tacit.models.file import USUAL_KNOTS, check_declared
 from tacit.reports import card_of_model
 
 PROGRAM = "from tacit.cli import main; main()"
@@ -49,6 +50,24 @@ def test_declarations_that_no_model_file_holds_are_refused_before_the_charge(cli
     ended = clinic.train("--ledger", clinic.address)
     assert (ended.code, "Declare fewer" in ended.err) == (2, True)
     assert clinic.ledger.spent == Budget(0)
+
+
+def test_a_level_that_no_model_file_holds_is_refused_before_the_charge(clinic):
+    """Declarations are read as `load` will read them: a text too long to be read again costs nothing, exit code 2."""
+    text = (clinic.folder / "s.toml").read_text("utf-8").replace('["A", "B"]', f'["A", "{"B" * 150_000}"]')
+    (clinic.folder / "s.toml").write_text(text, "utf-8")
+    for command in (("train",), ("tune", "--try", "alpha=auto,0.1")):
+        end = ("patients.csv", "--schema", "s.toml", "--epsilon", "0.5", "--output", "m.tacit", "--ledger")
+        ended = clinic.run(*command, *end, clinic.address)
+        assert (ended.code, "100,000 letters" in ended.err) == (2, True)
+    assert clinic.ledger.spent == Budget(0)
+
+
+def test_a_schema_that_passes_can_have_the_curves_that_a_fit_chooses():
+    """The check allows for more knots than curves of the noise's own choice have."""
+    curves = default_curves(None, wide(3), 10**6, 1, False)
+    assert curves is not None
+    assert curves.knots <= USUAL_KNOTS
 
 
 def test_answers_that_no_card_takes_are_refused_before_the_charge(clinic):

@@ -166,12 +166,14 @@ def test_the_order_of_columns_matters() -> None:
         ({"a": "number"}, None),
         ({"": Flag()}, None),
         ({1: Flag()}, None),
+        ({"a\ud800": Flag()}, None),
+        ({"a" * 10_001: Flag()}, None),
         ({"a": Flag()}, "b"),
         ({"a": Ignored()}, "a"),
     ],
 )
 def test_bad_schemas_are_refused(columns: object, target: str | None) -> None:
-    """A schema needs named declarations and a target among them."""
+    """A schema needs declarations, a target among them, and names that every file can hold."""
     with pytest.raises(InvalidParameter):
         Schema(columns, target)  # type: ignore[arg-type]
 

@@ -14,9 +14,10 @@ from sklearn.base import clone
 import tacit
 from support.fitted_models import NAMES as MODELS
 from support.fitted_models import fitted_model, rows
-from tacit import Budget, InteractiveKernelPredictor, Ledger, PrivateERM, PrivateKernelClassifier
+from tacit import Budget, InteractiveKernelPredictor, Ledger, PrivateERM, PrivateKernelClassifier, Records
 from tacit import PrivateLogisticRegression as Logistic
 from tacit.accounting.history import Entry
+from tacit.data import Flag, Number
 from tacit.data.columns import Column
 from tacit.erm import HuberHinge
 from tacit.errors import FileNotWritten, ModelFileError
@@ -24,6 +25,7 @@ from tacit.estimators.saving.declared import _ENTRY, RELEASE
 from tacit.estimators.saving.fields import Saved, Struct
 from tacit.kernels import RBF, FunctionKernel
 from tacit.models.kinds import NAMES, class_of
+from tacit.queries import DecisionListClassifier, SQDecisionTree, SQNaiveBayes
 from tacit.releases import Release
 
 EVERY = pytest.mark.parametrize("name", MODELS)
@@ -164,6 +166,68 @@ def test_code_and_records_are_refused(path):
     with pytest.raises(Exception, match="not fitted"):
         tacit.save(Logistic(1.0), path)
     assert os.listdir(path.parent) == []
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        [-(2**63), 5], np.array([1, 2**64 - 1], dtype=np.uint64), [10**30, 1], np.array([0.1, 0.2], dtype=np.float16),
+        np.array([2.5, 10**30, True], dtype=object), [5e-324, 1e300], ["", " a", "\x1b"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_classes_of_every_kind_come_back(classes, path):
+    """Both ends of every type of whole numbers, those of no type, halves of floats: what is a class can be saved."""
+    X, _ = rows()
+    labels = np.array([classes[place % len(classes)] for place in range(len(X))], dtype=object)
+    model = Logistic(1.0, data_norm=2.0, classes=classes, random_state=0).fit(X, labels)
+    tacit.save(model, path)
+    loaded = tacit.load(path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_large_whole_numbers_among_parameters_come_back(path):
+    """As many digits as a float can be near to."""
+    X, number = rows()
+    given = {"class_weight": {False: 10**60, True: 1}, "data_norm": 10**50}
+    tacit.save(Logistic(1.0, **given, random_state=0).fit(X, number > 0), path)
+    assert tacit.load(path).get_params().items() >= given.items()
+
+
+@pytest.mark.parametrize("learner", [SQDecisionTree, SQNaiveBayes, DecisionListClassifier])
+@pytest.mark.parametrize("column", [Number(-1e100, 1e100, log=True), Number(1.0, 1.0 + 2**-51)], ids=str)
+def test_edges_that_fall_together_are_one(learner, column, path):
+    """Bins narrower than floats are apart: the model that was paid for is saved, and predicts the same."""
+    _, number = rows()
+    records = Records({"a": number, "y": number > 0}, tacit.Schema({"a": column, "y": Flag()}, target="y"))
+    model = learner(epsilon=5.0, random_state=0).fit(records)
+    tacit.save(model, path)
+    assert tacit.load(path).predict(records).tolist() == model.predict(records).tolist()
+
+
+def test_what_could_not_be_read_again_is_not_written(path):
+    """Saving reads what it would write: texts too long or that UTF-8 cannot spell, and attributes that make no sense
+    together, are refused in words, and no file is left.
+    """
+    X, number = rows()
+    for name in ("x\ud800", "x" * 100_001):
+        model = Logistic(1.0, data_norm=2.0, classes=[name, "y"], random_state=0)
+        with pytest.raises(ModelFileError, match=r"cannot be saved.*UTF-8 can spell"):
+            tacit.save(model.fit(X, np.where(number > 0, name, "y")), path)
+    model = Logistic(1.0, data_norm=2.0, random_state=0).fit(X, number > 0)
+    model.coef_ = np.zeros((1, 5))
+    with pytest.raises(ModelFileError, match=r"cannot be saved.*as many features"):
+        tacit.save(model, path)
+    assert not path.exists()
+
+
+def test_a_model_of_very_many_arrays_comes_back(path):
+    """A table for each of ten thousand features is an array each."""
+    X = np.random.default_rng(0).normal(size=(20, 10_001))
+    model = SQNaiveBayes(1.0, random_state=0).fit(X, X[:, 0] > 0)
+    tacit.save(model, path)
+    assert tacit.load(path).predict(X).tolist() == model.predict(X).tolist()
 
 
 def test_the_file_is_as_the_format_says(path):

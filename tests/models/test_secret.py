@@ -39,6 +39,14 @@ def _kept(folder: Path, **changes: Any) -> InteractiveKernelPredictor:
     return predictor
 
 
+def test_a_predictor_that_could_not_be_reopened_is_not_kept(tmp_path: Path) -> None:
+    """What is kept is read first, as `reopen` will: a class that UTF-8 cannot spell is refused, and no file is left."""
+    predictor = _predictor(tmp_path).fit(X, np.where(X[:, 0] > 0, "yes\ud800", "no"))
+    with pytest.raises(ModelFileError, match="UTF-8 can spell"):
+        keep(predictor, tmp_path / "secret")
+    assert not (tmp_path / "secret").exists()
+
+
 @pytest.mark.parametrize(
     "changes",
     [{}, {"landmarks": 20}, {"method": "pinp"}, {"kernel": Linear(), "loss": "hinge"},

@@ -11,10 +11,11 @@ from tacit.cli.methods import MethodName, model_for
 from tacit.cli.paying import carded, finish, names_of, priced, telling
 from tacit.cli.places import Inputs
 from tacit.cli.products import About, Added, CardFile, Files, name_of, records_options, repeated, shown
+from tacit.data.curves import MOST_KNOTS
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
-from tacit.models.file import check_declared
+from tacit.models.file import USUAL_KNOTS, check_declared
 from tacit.reports.card import Card, card_of_model
 from tacit.reports.page import model_page
 
@@ -53,12 +54,13 @@ def tune(
     with answering(as_json, quiet) as out:
         files = Files(report or output.with_suffix(".html"), output, card)
         declared, added = Schema.load(schema), Added.read(about)
-        check_declared(declared)
+        grid = _grid(candidates)
+        check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)
         paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         search = PrivateSearch(
             model_for(method, records, source=source),
-            _grid(candidates),
+            grid,
             epsilon=epsilon,
             runs=runs,
             ledger=paying,

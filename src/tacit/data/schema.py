@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
+from tacit.checks import shown
 from tacit.data import toml
 from tacit.data.columns import Column, Number, Uncoded
 from tacit.data.frames import read_columns
@@ -18,6 +19,8 @@ from tacit.notebook import card
 
 if TYPE_CHECKING:
     from tacit.data.records import Records
+
+_LONGEST_NAME = 10_000
 
 
 @final
@@ -43,10 +46,10 @@ class Schema:
         if not isinstance(columns, Mapping) or not columns:
             raise InvalidParameter("a Schema needs a mapping from the names of columns to their declarations.")
         for name, column in columns.items():
-            if not isinstance(name, str) or not name or type(column) not in toml.KINDS.values():
+            if not _is_name(name) or type(column) not in toml.KINDS.values():
                 raise InvalidParameter(
-                    "a Schema maps names to Number, Category, Ordinal, Flag, Moment, Key or Ignored, got "
-                    f"{name!r}: {column!r}."
+                    f"a Schema maps names, texts of at most {_LONGEST_NAME:,} letters that UTF-8 can spell, to Number, "
+                    f"Category, Ordinal, Flag, Moment, Key or Ignored, got {shown(name)}: {shown(column)}."
                 )
         if target is not None and (target not in columns or isinstance(columns[target], Uncoded)):
             raise InvalidParameter(
@@ -160,3 +163,9 @@ class Schema:
                 "rule that is part of how the table is defined."
             )
         return labels
+
+
+def _is_name(name: object) -> bool:
+    """Whether this names a column in every file that schemas, releases and models are written to."""
+    known = isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME
+    return known and not any("\ud800" <= letter <= "\udfff" for letter in str(name))

@@ -18,16 +18,17 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ModelFileError
-from tacit.estimators.saving.packing import TYPES
+from tacit.errors import InvalidParameter, ModelFileError
+from tacit.estimators.saving.packing import TYPES, ReadingAside
 
 MAGIC = b"\x89TACIT\r\n"
 VERSION = 1
@@ -37,19 +38,32 @@ _CHECKSUM = 32
 LONGEST_DOCUMENT = 4 * 2**20
 MOST_VALUES = 250_000
 """Limits on the document, which takes more memory as objects than as text; arrays are as large as the file."""
-_MOST_ARRAYS = 10_000
 _MOST_DIGITS = 400
+_LONGEST_WORDS = 400
 _LARGEST_SIZE = 2**48
 
 
-def pack(document: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> Iterator[bytes]:
-    """Yield the bytes of a file, piece by piece."""
-    kept = [np.ascontiguousarray(array, dtype=TYPES[array.dtype.name]) for array in arrays]
+def pack(
+    document: Mapping[str, Any], arrays: Sequence[NDArray[Any]], read: Callable[[dict[str, Any], ReadingAside], object]
+) -> Iterator[bytes]:
+    """Return the bytes of a file, piece by piece, once `read` has taken all that it will say.
+
+    So whatever is written can be read again: what may be written is said nowhere but by the reading.
+    """
+    kept = [np.ascontiguousarray(array) for array in arrays]
     listed = [{"type": array.dtype.name, "shape": list(array.shape)} for array in kept]
-    text = json.dumps({**document, "arrays": listed}, allow_nan=False).encode("ascii")
-    check_document(text)
+    text = json.dumps({**document, "arrays": listed}).encode("ascii")
+    try:
+        read(_parsed(text)[0], ReadingAside(kept))
+    except (ModelFileError, InvalidParameter) as error:
+        raise ModelFileError(f"this model cannot be saved, as no file could hold it: {short(error)}.") from None
+    return _pieces(text, kept)
+
+
+def _pieces(text: bytes, kept: Sequence[NDArray[Any]]) -> Iterator[bytes]:
     whole = hashlib.sha256()
-    for piece in (_HEAD.pack(MAGIC, VERSION, len(text)), text, *(array.tobytes() for array in kept)):
+    numbers = (array.astype(TYPES[array.dtype.name], copy=False).tobytes() for array in kept)
+    for piece in chain((_HEAD.pack(MAGIC, VERSION, len(text)), text), numbers):
         whole.update(piece)
         yield piece
     yield whole.digest()
@@ -126,11 +140,7 @@ def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], list[NDArray[Any]]
         raise _damaged("its document is longer than it can be")
     text = file.read(length)
     whole.update(head + text)
-    document = _parsed(text)
-    listed = document.pop("arrays", None)
-    if not isinstance(listed, list) or len(listed) > _MOST_ARRAYS:
-        raise _damaged("it does not say which arrays it holds")
-    declared = [_Declared.of(plain) for plain in listed]
+    document, declared = _parsed(text)
     if _HEAD.size + length + sum(each.size for each in declared) + _CHECKSUM != size:
         raise _damaged("it is shorter or longer than it says")
     arrays = [each.read(file, whole) for each in declared]
@@ -152,8 +162,8 @@ def check_document(text: bytes, share: float = 1.0) -> None:
         )
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
-    """Parse a document strictly: ASCII, finite numbers, no key twice."""
+def _parsed(text: bytes) -> tuple[dict[str, Any], list[_Declared]]:
+    """Parse a document strictly (ASCII, finite numbers, no key twice); return it and the arrays that it speaks of."""
     check_document(text)
     try:
         document = json.loads(
@@ -167,7 +177,10 @@ def _parsed(text: bytes) -> dict[str, Any]:
         raise _damaged("its document is not one that tacit writes") from None
     if not isinstance(document, dict):
         raise _damaged("its document is not one that tacit writes")
-    return document
+    listed = document.pop("arrays", None)
+    if not isinstance(listed, list):
+        raise _damaged("it does not say which arrays it holds")
+    return document, [_Declared.of(plain) for plain in listed]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -188,6 +201,12 @@ def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError
     return int(digits)
+
+
+def short(error: Exception) -> str:
+    """Return the words of an error on one line of bounded length: parts of them are a stranger's."""
+    words = "".join(letter if letter.isprintable() else "?" for letter in str(error).rstrip("."))
+    return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}..."
 
 
 def _damaged(how: str) -> ModelFileError:

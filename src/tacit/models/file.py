@@ -11,17 +11,19 @@ from tacit.data.encoder import PublicEncoder
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.declared import ENCODER
-from tacit.estimators.saving.fields import LARGEST_WHOLE, Field, Plain, Saved, read_fields
+from tacit.estimators.saving.fields import Field, Plain, Saved, read_fields
 from tacit.estimators.saving.packing import ReadingAside, Writing, WritingAside
 from tacit.files import write_whole
-from tacit.models.container import check_document, pack, unpack
+from tacit.models.container import check_document, pack, short, unpack
 from tacit.models.kinds import class_of, kind_of
 from tacit.reports.card import Card, card_of_model
 from tacit.version import VERSION
 
 _PLAIN = Plain()
-_LONGEST_WORDS = 400
 _SHARE = 0.45
+_LARGEST_SEED = 2**63
+USUAL_KNOTS = 33
+"""More than curves="auto" asks for."""
 _KEYS = {"tacit", "kind", "parameters", "fitted", "card"}
 
 
@@ -32,7 +34,8 @@ def save(model: Any, path: str | Path, *, card: Card | None = None) -> None:
     model keeps the one it came with, `card_`.
 
     What is written was released, or is public: saving costs nothing. The handle of a ledger is not written (its entry
-    is), nor a `random_state` that is no whole number below 2^63. A model that holds records or code is refused.
+    is), nor a `random_state` that is no whole number below 2^63. A model that holds records or code is refused, and so
+    is one that `load` would refuse: a text too long, or one that UTF-8 cannot spell, is named.
     """
     write_whole(path, bytes_of(model, card=card))
 
@@ -49,15 +52,21 @@ def bytes_of(model: Any, *, card: Card | None = None) -> Iterator[bytes]:
         "fitted": _attributes(model, saved, writing),
         "card": (card or getattr(model, "card_", None) or card_of_model(model)).plain(),
     }
-    return pack(document, writing.arrays)
+    return pack(document, writing.arrays, _built)
 
 
-def check_declared(schema: Schema) -> None:
+def check_declared(schema: Schema, *, knots: int = USUAL_KNOTS) -> None:
     """Refuse declarations that no model file could hold: to be asked before a fit is charged.
 
-    A document has the schema, the classes once more, and little that grows with neither.
+    What a file would say of them is read as it would be then; `knots` is how many a curve may have. A document has the
+    schema, the classes once more, and little that grows with neither.
     """
-    check_document(json.dumps(ENCODER.write(PublicEncoder(schema), WritingAside())).encode("ascii"), share=_SHARE)
+    plain = ENCODER.write(PublicEncoder(schema, curves=knots), WritingAside())
+    check_document(json.dumps(plain).encode("ascii"), share=_SHARE)
+    try:
+        ENCODER.read(plain, ReadingAside(()))
+    except ModelFileError as error:
+        raise ModelFileError(f"no model file could hold what is declared: {short(error)}.") from None
 
 
 def load(path: str | Path) -> Any:
@@ -67,35 +76,34 @@ def load(path: str | Path) -> Any:
     foreign file is refused with `ModelFileError`.
     """
     document, arrays = unpack(path)
-    if document.keys() != _KEYS:
-        raise ModelFileError("this model file is damaged or of another tacit: its document has other parts.")
-    known, reading = class_of(document["kind"]), ReadingAside(arrays)
-    saved = cast(Saved, known.saved)
     try:
-        model = known(**read_fields(document["parameters"], parameter_fields(known, saved), reading))
-        attributes = read_fields(document["fitted"], saved.fitted, reading)
-        reading.finish(saved.sizes)
-        for name, value in attributes.items():
-            if value is not None:
-                setattr(model, name, value)
-        saved.check(model)
-        model.card_ = Card.of_plain(document["card"])
+        return _built(document, ReadingAside(arrays))
     except (ModelFileError, InvalidParameter) as error:
         raise ModelFileError(f"this model file is damaged or of another tacit: {short(error)}.") from None
+
+
+def _built(document: Mapping[str, Any], reading: ReadingAside) -> Any:
+    """Build the model that a document and its arrays speak of."""
+    if document.keys() != _KEYS:
+        raise ModelFileError("its document has other parts")
+    known = class_of(document["kind"])
+    saved = cast(Saved, known.saved)
+    model = known(**read_fields(document["parameters"], parameter_fields(known, saved), reading))
+    attributes = read_fields(document["fitted"], saved.fitted, reading)
+    reading.finish(saved.sizes)
+    for name, value in attributes.items():
+        if value is not None:
+            setattr(model, name, value)
+    saved.check(model)
+    model.card_ = Card.of_plain(document["card"])
     return model
-
-
-def short(error: Exception) -> str:
-    """Return the words of an error on one line of bounded length: parts of them are a stranger's."""
-    words = "".join(letter if letter.isprintable() else "?" for letter in str(error).rstrip("."))
-    return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}..."
 
 
 def written_parameters(model: Any, saved: Saved, writing: Writing) -> dict[str, object]:
     """Return an estimator's parameters as plain JSON, their arrays put aside."""
     given = model.get_params(deep=False)
     seed = given.get("random_state")
-    if type(seed) is not int or abs(seed) >= LARGEST_WHOLE:
+    if type(seed) is not int or abs(seed) >= _LARGEST_SEED:
         given["random_state"] = None
     return {name: field.write(given[name], writing) for name, field in parameter_fields(type(model), saved).items()}
 

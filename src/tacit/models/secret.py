@@ -5,8 +5,9 @@ and declarations: no code, no pickle. It is not a model to give away, and `tacit
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from tacit.accounting.ledger import Ledger
 from tacit.errors import InvalidParameter, ModelFileError
@@ -16,8 +17,8 @@ from tacit.files import write_whole
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.state_file import FileMemory
 from tacit.kernels.kept import SAVED, assemble, parts_of
-from tacit.models.container import pack, unpack
-from tacit.models.file import parameter_fields, short, written_parameters
+from tacit.models.container import pack, short, unpack
+from tacit.models.file import parameter_fields, written_parameters
 from tacit.version import VERSION
 
 _KEYS = {"tacit", "secret", "parameters", "fitted"}
@@ -41,7 +42,7 @@ def keep(predictor: InteractiveKernelPredictor, path: str | Path) -> None:
         "parameters": written_parameters(predictor, SAVED, writing),
         "fitted": {name: field.write(parts[name], writing) for name, field in SAVED.fitted.items()},
     }
-    write_whole(path, pack(document, writing.arrays), rights=0o600)
+    write_whole(path, pack(document, writing.arrays, _parts), rights=0o600)
 
 
 def reopen(
@@ -64,11 +65,8 @@ def reopen(
     document, arrays = unpack(path)
     if document.keys() != _KEYS or document["secret"] != _SECRET:
         raise ModelFileError("this file holds no predictor that answers on demand. Use tacit.load for models.")
-    reading = ReadingAside(arrays)
     try:
-        given = read_fields(document["parameters"], parameter_fields(InteractiveKernelPredictor, SAVED), reading)
-        parts = read_fields(document["fitted"], SAVED.fitted, reading)
-        reading.finish({})
+        given, parts = _parts(document, ReadingAside(arrays))
         predictor = InteractiveKernelPredictor(**given, ledger=ledger)
         assemble(predictor, parts, FileMemory(str(Path(state).resolve()), parts["mark"], seen))
     except (ModelFileError, InvalidParameter) as error:
@@ -76,6 +74,14 @@ def reopen(
     # A turn looks for the mark and the head in the file.
     _ = predictor.points_left_
     return predictor
+
+
+def _parts(document: Mapping[str, Any], reading: ReadingAside) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of a kept predictor and what is kept of its fit."""
+    given = read_fields(document["parameters"], parameter_fields(InteractiveKernelPredictor, SAVED), reading)
+    parts = read_fields(document["fitted"], SAVED.fitted, reading)
+    reading.finish({})
+    return given, parts
 
 
 def _seen(head: object) -> tuple[int, bytes]:

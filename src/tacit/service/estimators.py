@@ -18,7 +18,8 @@ from tacit.estimators.saving.fields import Field, Plain, Saved
 from tacit.estimators.saving.packing import ReadingInline, WritingInline
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.kept import SAVED
-from tacit.models.file import parameter_fields, short
+from tacit.models.container import short
+from tacit.models.file import parameter_fields
 from tacit.models.kinds import class_named, kind_of
 
 _PLAIN = Plain()

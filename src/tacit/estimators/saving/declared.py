@@ -31,7 +31,13 @@ from tacit.estimators.saving.fields import (
 from tacit.estimators.saving.packing import Reading, Writing
 from tacit.releases import Release
 
-_NUMBER_TYPES = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float32", "float64")
+_NUMBER_TYPES = (
+    "bool",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    "float16",
+    "float32",
+    "float64",
+)
 
 
 @final
@@ -49,8 +55,10 @@ class _Labels(Field):
         """Read them; the type's own reading must not change one."""
         fields = {"type": TEXT, "labels": Listed(Plain(), list, axis="classes")}
         kind, labels = _fields(plain, fields, reading)
-        wanted = str if kind in ("text", "objects") else bool if kind == "bool" else int if "int" in kind else float
-        if kind not in ("text", "objects", *_NUMBER_TYPES) or not all(type(label) is wanted for label in labels):
+        # Whole numbers that no type of 64 bits holds are objects, as texts may be.
+        wanted = {"text": {str}, "objects": {str} if str in set(map(type, labels)) else {bool, int, float}}
+        own = {bool if kind == "bool" else int if "int" in kind else float}
+        if kind not in ("text", "objects", *_NUMBER_TYPES) or not set(map(type, labels)) <= wanted.get(kind, own):
             raise ModelFileError("should be labels of one type that can be saved")
         try:
             array = np.array(labels, dtype={"text": np.str_, "objects": object}.get(kind, kind))

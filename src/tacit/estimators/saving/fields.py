@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +16,7 @@ from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.packing import Reading, Writing
 
 _LONGEST_TEXT = 10**5
-LARGEST_WHOLE = 2**63
+_LARGEST_WHOLE = int(sys.float_info.max)
 _DEEPEST = 8
 _UNKNOWN = "unknown"
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
@@ -107,7 +108,7 @@ def _is_text(plain: object) -> bool:
 
 
 TRUTH = Checked("true or false", lambda plain: isinstance(plain, bool))
-TEXT = Checked("a text", _is_text)
+TEXT = Checked(f"a text of at most {_LONGEST_TEXT:,} letters that UTF-8 can spell", _is_text)
 
 
 @final
@@ -244,7 +245,7 @@ class Plain(Field):
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or type(value) in (bool, str):
             return value
-        if type(value) is int and abs(value) < LARGEST_WHOLE:
+        if type(value) is int and abs(value) <= _LARGEST_WHOLE:
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"float": str(value)}
@@ -258,7 +259,7 @@ class Plain(Field):
         if isinstance(value, Mapping):
             pairs = [[self.write(part, writing, depth + 1) for part in pair] for pair in value.items()]
             return {"pairs": pairs}
-        raise ModelFileError(f"a parameter that is a {type(value).__name__} cannot be saved: it is no plain value.")
+        raise ModelFileError(f"a parameter of type {type(value).__name__} cannot be saved: it is no plain value.")
 
     def read(self, plain: Any, reading: Reading, depth: int = 0) -> Any:
         """Read what `write` wrote."""
@@ -268,7 +269,7 @@ class Plain(Field):
         if plain is None or isinstance(plain, bool | float):
             return plain
         if isinstance(plain, int):
-            return _require(abs(plain) < LARGEST_WHOLE, "a smaller number", plain)
+            return _require(abs(plain) <= _LARGEST_WHOLE, "a number that a float can be near to", plain)
         if isinstance(plain, list):
             return [self.read(each, reading, depth + 1) for each in plain]
         _require(isinstance(plain, dict) and len(plain) == 1, "a plain value", plain)

@@ -218,9 +218,10 @@ def _of_column(name: str, column: Column, bins: int) -> Feature:
     shares = np.arange(1, max(bins, 2)) / max(bins, 2)
     if isinstance(column, Moment):
         low, high = day_number(column.low), day_number(column.high)
-        edges = np.unique(np.floor(low + shares * (high - low)))
+        edges = np.floor(low + shares * (high - low))
     else:
         assert isinstance(column, Number)
         width = column.high - column.low
         edges = column.low + (np.expm1(shares * math.log1p(width)) if column.log else shares * width)
-    return Cut(name, tuple(edges.tolist()), column)
+    # Bins that are narrower than days, or than floats are apart, are one.
+    return Cut(name, tuple(np.unique(edges).tolist()), column)
