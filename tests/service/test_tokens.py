@@ -93,16 +93,24 @@ def test_who_made_and_who_ended_a_token_is_in_the_chain_of_its_accounts(served: 
 
 
 def test_a_token_that_cannot_be_noted_is_not_made(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And one that is revoked is ended, noted or not."""
+    """And one that is revoked is ended, noted or not; revoking it once more writes the note."""
     made = served.post("/v1/tokens", {"name": "erin", "scope": "analyst"}, "carol").json()
     count = len(served.service.tokens.all())
 
     def busy(*_: object) -> None:
         raise LedgerBusy("somebody else writes")
 
+    usual = Ledger.note
     monkeypatch.setattr(Ledger, "note", busy)
     refused = served.post("/v1/tokens", {"name": "frank", "scope": "analyst"}, "carol")
     assert (refused.status_code, len(served.service.tokens.all())) == (503, count)
     assert served.delete(f"/v1/tokens/{made['id']}", "carol").status_code == 503
     served.tokens["erin"] = made["token"]
     assert served.get("/v1/me", "erin").status_code == 401
+    ended = next(each["revoked"] for each in served.service.tokens.all() if each["id"] == made["id"])
+    monkeypatch.setattr(Ledger, "note", usual)
+    assert served.delete(f"/v1/tokens/{made['id']}", "carol").status_code == 200
+    assert next(each["revoked"] for each in served.service.tokens.all() if each["id"] == made["id"]) == ended
+    last = served.service.datasets.get("clinic").account.entries()[-1]
+    assert last.label == f"token {made['id']} of 'erin' revoked by 'carol'"
+    assert served.delete("/v1/tokens/00000000", "carol").status_code == 404

@@ -128,14 +128,16 @@ class Tokens:
         self.revoke(public, by=caller.name)
 
     def revoke(self, public: str, *, by: str = "the service") -> None:
-        """End a token at once; the accounts that it was for note it then."""
-        with self._state.writing() as connection:
-            done = connection.execute(
-                sa.update(TOKEN).where(TOKEN.c.id == public, TOKEN.c.revoked.is_(None)).values(revoked=now())
-            )
-        if not done.rowcount:
+        """End a token at once; the accounts that it was for note it then, and again whenever it is revoked again.
+
+        Where a note could not be written, revoking the token once more writes it.
+        """
+        ended = next((each for each in self.all() if each["id"] == public), None)
+        if ended is None:
             raise missing("token")
-        (ended,) = (each for each in self.all() if each["id"] == public)
+        ending = sa.update(TOKEN).where(TOKEN.c.id == public, TOKEN.c.revoked.is_(None)).values(revoked=now())
+        with self._state.writing() as connection:
+            connection.execute(ending)
         self._note(ended["datasets"], f"token {public} of {ended['name']!r} revoked by {by!r}")
 
     def all(self) -> list[dict[str, Any]]:
