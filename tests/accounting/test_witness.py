@@ -219,6 +219,14 @@ def test_a_place_that_cannot_be_reached_is_a_failure(place: str) -> None:
     assert isinstance(witness, WebWitness | DatabaseWitness)
 
 
+@pytest.mark.parametrize("place", ["web"], indirect=True)
+def test_a_witness_may_know_of_as_many_accounts_as_a_service_has_sessions(place: str) -> None:
+    """All their names are read, however long that is."""
+    names = [f"session/{number:032x}" for number in range(5_000)]
+    _Notary.told.extend({"account": name, "number": 1, "head": "h"} for name in names)
+    assert witness_at(place).accounts() == set(names)
+
+
 class _Elsewhere(BaseHTTPRequestHandler):
     """What stands before a witness when a proxy has lost it: it sends on to a page, or speaks no HTTP."""
 
@@ -240,15 +248,16 @@ class _Elsewhere(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.mark.parametrize("answer", ["301", "302", "303", "307", "garbled"])
-def test_a_witness_that_sends_on_was_told_nothing(answer: str) -> None:
-    """A post that became a look at another page was taken for told: nobody knew of the charge any more."""
+@pytest.mark.parametrize("answer", ["301", "302", "303", "307", "409", "garbled"])
+def test_a_witness_that_sends_on_or_refuses_was_told_nothing(answer: str) -> None:
+    """A post that became a look at another page, or was not kept, is not taken for told: nobody would know of it."""
     with _Server(("127.0.0.1", 0), _Elsewhere) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             witness = witness_at(f"http://127.0.0.1:{server.server_port}/{answer}")
-            with pytest.raises(WitnessFailed):
+            # To an entry, 409 says that another is known.
+            with pytest.raises(LedgerCorrupt if answer == "409" else WitnessFailed):
                 witness.append("visits", 1, "head")
             with pytest.raises(WitnessFailed):
                 witness.close("visits", "ticket")

@@ -35,6 +35,9 @@ except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
 _SECONDS = 10.0
+_MOST_BYTES = 2**26
+"""How long an answer of a URL may be: the names of half a million accounts, of which each session is one."""
+_DISAGREES = "the witness cannot be reached, or did not agree."
 
 
 class Witness(ABC):
@@ -314,8 +317,9 @@ class WebWitness(Witness):
             raise _forked(account, number)
 
     def close(self, account: str, ticket: str) -> None:
-        """Post that the ticket's answer was kept."""
-        self._ask({}, {"account": account, "ticket": ticket})
+        """Post that the ticket's answer was kept; there is nothing that it could be in conflict with."""
+        if self._ask({}, {"account": account, "ticket": ticket}) == HTTPStatus.CONFLICT:
+            raise WitnessFailed(_DISAGREES)
 
     def last(self, account: str) -> tuple[int, str] | None:
         """Ask for the last head."""
@@ -346,11 +350,11 @@ class WebWitness(Witness):
         request = urllib.request.Request(self._url + query, body, {"Content-Type": "application/json"})
         try:
             with _STRAIGHT.open(request, timeout=_SECONDS) as answer:
-                text = answer.read(2**16)
+                text = answer.read(_MOST_BYTES)
                 return None if told is not None else json.loads(text)
         except HTTPError as error:
             if error.code == HTTPStatus.CONFLICT and told is not None:
                 return HTTPStatus.CONFLICT
         except (OSError, ValueError, HTTPException):
             pass
-        raise WitnessFailed("the witness cannot be reached, or did not agree.")
+        raise WitnessFailed(_DISAGREES)
