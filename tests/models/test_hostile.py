@@ -201,7 +201,8 @@ def test_nodes_that_are_no_tree_are_refused(files, refused):
     for nodes in (
         [], [node(0, 0)], [node(1, 1), leaf], [node(1, 2), leaf], [leaf, leaf], [node(1, 2), node(0, 2), leaf],
         [node(2, 1), node(3, 4), leaf, node(1, 4), leaf], [node(1, 2, feature=4), leaf, leaf],
-        [node(1, 2, code=99), leaf, leaf], [node(1, 2), {**leaf, "shares": [1.0]}, leaf], chain,
+        [node(1, 2, code=99), leaf, leaf], [node(1, 2, code=3), leaf, leaf], chain,
+        [node(1, 2), {**leaf, "shares": [1.0]}, leaf],
     ):  # fmt: skip
         refused(tree(*nodes))
 
@@ -218,6 +219,62 @@ def test_learners_whose_parts_do_not_fit_are_refused(files, refused):
         ("columns_", fitted["columns_"] + fitted["columns_"][:1]),
     ):
         refused(seal({**document, "fitted": {**fitted, name: value}}, numbers))
+
+
+def _lists(plain, *path):
+    """Yield where lists are in a document, those within the first of a list's parts too."""
+    if isinstance(plain, list):
+        yield path
+    parts = plain.items() if isinstance(plain, dict) else enumerate(plain[:1]) if isinstance(plain, list) else ()
+    for key, part in parts:
+        yield from _lists(part, *path, key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_list_of_a_model_may_be_empty_or_too_short(name, files, tmp_path):
+    """With any list of a file emptied, or without its last part, a model is refused, or predicts as many as before."""
+    document, numbers = taken_apart(files[name])
+    path, X = tmp_path / "short.tacit", fitted_model(name)[1]
+    for place in _lists({"fitted": document["fitted"], "parameters": document["parameters"]}):
+        for end in (0, -1):
+            changed = copy.deepcopy(document)
+            holder = changed
+            for key in place[:-1]:
+                holder = holder[key]
+            holder[place[-1]] = holder[place[-1]][:end]
+            path.write_bytes(seal(changed, numbers))
+            try:
+                model = tacit.load(path)
+            except ModelFileError:
+                continue
+            way = model.predict if hasattr(model, "predict") else model.transform
+            assert len(way(X)) == (X.shape[0] if hasattr(X, "shape") else 50), place
+            if hasattr(model, "rules"):
+                assert model.rules()
+
+
+@pytest.mark.parametrize("name", ["tree", "tree, schema", "tree, records", "list", "naive bayes"])
+def test_features_that_do_not_fit_are_refused(name, files, refused):
+    """Features of a learner are those of its columns, of its schema, or one for each column of an array."""
+    document, numbers = taken_apart(files[name])
+    own = document["fitted"]["features_"]
+    of_arrays, by_name = [own[:-1], own + own[-1:]], [[*own[:-1], _renamed(own[-1])]]
+    wrong = {"tree, schema": [*of_arrays, *by_name], "tree, records": by_name}
+    for features in ([], *wrong.get(name, of_arrays)):
+        refused(seal({**document, "fitted": {**document["fitted"], "features_": features}}, numbers))
+
+
+def test_edges_that_no_day_is_at_are_refused(files, refused):
+    """Days far beyond a column's ends have no name in rules, and without edges there is no code to ask for."""
+    for edges in ([], [1e300], [-1e9]):
+        document, numbers = taken_apart(files["list, records"])
+        moment = next(each["value"] for each in document["fitted"]["features_"] if each["value"]["name"] == "seen")
+        moment["edges"] = edges
+        refused(seal(document, numbers))
+
+
+def _renamed(feature):
+    return {**feature, "value": {**feature["value"], "name": "x"}}
 
 
 def test_declarations_that_multiply_are_refused_in_time(files, refused):

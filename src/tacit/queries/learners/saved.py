@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from tacit.data.columns import Moment, day_number
 from tacit.errors import ModelFileError
 from tacit.estimators.saving.declared import BUDGET, COLUMN, COLUMNS, FITTED, LABELS, SCHEMA, WHOM
 from tacit.estimators.saving.fields import (
@@ -48,8 +49,10 @@ PLANS = Listed(
 
 
 def _cut(name: str, edges: tuple[float, ...], column: Any, ordered: bool) -> Cut:
-    if list(edges) != sorted(set(edges)):
+    if not edges or list(edges) != sorted(set(edges)):
         raise ModelFileError("should be edges in their order")
+    if isinstance(column, Moment) and not day_number(column.low) - 1 < edges[0] <= edges[-1] <= day_number(column.high):
+        raise ModelFileError("should be edges between the ends of their column")
     return Cut(name, edges, column, ordered)
 
 
@@ -86,30 +89,39 @@ DECLARED: dict[str, Field] = {"schema": Optional(SCHEMA)}
 
 
 def known_columns(model: Any) -> None:
-    """Refuse columns that are not those of the features."""
+    """Refuse columns that are not those that the model was asked about."""
     columns = getattr(model, "columns_", None)
-    features = getattr(model, "features_", ())
-    if columns is None:
-        if features and model.schema is None and len(features) != model.n_features_in_:
-            raise ModelFileError("features_: should be as many as there are columns")
-        return
-    asked = [feature.name for feature in features] or list(getattr(model, "feature_names_in_", ["?"]))
-    if not set(asked) <= columns.keys():
+    if columns is not None and not set(getattr(model, "feature_names_in_", [None])) <= columns.keys():
         raise ModelFileError("columns_: should be all that the model was asked about")
-    if any(isinstance(each, Named) and columns[each.name] != each.column for each in features):
-        raise ModelFileError("features_: should be declared as the columns are")
+
+
+def known_features(model: Any) -> None:
+    """Refuse features that are none, or not those of the columns, wherever these are declared."""
+    columns, features, schema = getattr(model, "columns_", None), model.features_, model.schema
+    if columns is not None:
+        declared = [
+            (each.name, each.column if isinstance(each, Named) else columns.get(each.name)) for each in features
+        ]
+        holds = all(column is not None and columns.get(name) == column for name, column in declared)
+    elif schema is not None:
+        declared = [(each.name, each.column) for each in features]
+        holds = declared == [(name, schema.columns[name]) for name in schema.features]
+    else:
+        holds = len(features) == model.n_features_in_
+    if not features or not holds:
+        raise ModelFileError("features_: should be those of the columns")
 
 
 def counted(model: Any) -> None:
     """Refuse tables of naive Bayes that are not about the features."""
-    known_columns(model)
+    known_features(model)
     if [len(table) for table in model.feature_log_prob_] != [feature.size for feature in model.features_]:
         raise ModelFileError("feature_log_prob_: should have a number for each code of each feature")
 
 
 def grown(model: Any) -> None:
     """Refuse nodes that are no tree, that is too deep, or that asks for what features do not have."""
-    known_columns(model)
+    known_features(model)
     nodes, (_, deepest) = model.nodes_, model.size_parameter
     splits = [(number, node) for number, node in enumerate(nodes) if node.literal is not None]
     below = sorted(place for _, node in splits for place in (node.yes, node.no))
@@ -118,7 +130,7 @@ def grown(model: Any) -> None:
     depth = [0] * len(nodes)
     for number, node in splits:
         asked = node.literal
-        known = asked.feature < len(model.features_) and asked.code < model.features_[asked.feature].size
+        known = asked.feature < len(model.features_) and asked.code < model.features_[asked.feature].size - asked.up_to
         if min(node.yes, node.no) <= number or not known:
             raise ModelFileError("nodes_: should be a tree of literals about the features")
         depth[node.yes] = depth[node.no] = depth[number] + 1
