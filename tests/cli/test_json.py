@@ -34,7 +34,7 @@ KEYS = {
     ],
     "predict m.tacit patients.csv --output p.csv": ["n", "output"],
     f"evaluate m.tacit patients.csv --epsilon 0.1 {PAID}": [
-        "guarantee", "private", "charged", "n", "scores", "report",
+        "guarantee", "private", "charged", "n", "part", "judged", "scores", "report",
     ],
     "evaluate m.tacit patients.csv --epsilon 0.1 --dry-run": PRICE,
     f"tune {TABLE} {PAID} --try alpha=auto,0.1 --runs 2 --output t.tacit": [

@@ -138,6 +138,7 @@ def test_what_a_service_does_not_do_its_twin_does_not_do(pair):
             data.fit(PrivateLogisticRegression(epsilon=1.0), part="left over")
 
 
+@pytest.mark.filterwarnings("ignore:these are records that the model was fitted to")
 def test_a_data_set_without_parts_has_a_twin_without_parts(tmp_path):
     """Rows without an order and without a key are one part: what cannot be held out there cannot be here."""
     table = ibis.duckdb.connect().create_table("v", pa.table(made_up_table(300, seed=9)))

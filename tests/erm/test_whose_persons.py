@@ -34,6 +34,7 @@ def ledger(tmp_path: Path) -> Ledger:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:these are records that the model was fitted to")
 def test_a_ledger_of_patients_pays_for_no_visits(ledger: Ledger) -> None:
     """With an id of its own for each row a promise for persons would be one for rows."""
     visits, spent = Records(TABLE, SCHEMA, unit="visit"), ledger.spent
@@ -53,6 +54,7 @@ def test_a_ledger_of_patients_pays_for_no_visits(ledger: Ledger) -> None:
     assert ledger.spent == spent
 
 
+@pytest.mark.filterwarnings("ignore:these are records that the model was fitted to")
 def test_a_ledger_of_patients_pays_for_patients(ledger: Ledger) -> None:
     """A table's column and a Series of one name are the same persons; what is released says which."""
     patients = Records(TABLE, SCHEMA, unit="patient")

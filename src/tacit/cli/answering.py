@@ -108,6 +108,7 @@ def answering(as_json: bool = False, quiet: bool = False) -> Iterator[Answering]
             warnings.showwarning = lambda message, *_: told.warn(f"Warning: {message}")
             # Commands say so themselves, in words of the command line.
             warnings.filterwarnings("ignore", "odd terms: a private fit under no ledger")
+            warnings.filterwarnings("ignore", "these are records that the model was fitted to")
             yield told
     except typer.Exit:
         raise

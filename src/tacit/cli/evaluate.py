@@ -13,6 +13,7 @@ from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile
 from tacit.cli.products import About, Added, AuditFile, CardFile, Files, name_of, records_options, repeated
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
 from tacit.estimators.price import price_of
 from tacit.evaluation import Figure, report
 from tacit.models.file import load
@@ -40,15 +41,16 @@ def evaluate(
     audit: AuditFile = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
-    part: sources.Part = "all",
+    part: sources.PartToJudge = None,
     seed: sources.Seed = None,
     dry_run: sources.DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score a model on held-out records: every usual figure with its error bars, for one charge.
+    """Score a model: every usual figure with its error bars, for one charge.
 
-    Trained on --part train and evaluated on --part test of the same table, the two cost the larger of both.
+    A model that was trained on --part train is judged on --part test of the same table: the two cost the larger of
+    both. Records that it was trained on are judged if they are asked for, and called so.
     """
     with answering(as_json, quiet) as out:
         found, added = load(model), Added.read(about, audit)
@@ -57,7 +59,13 @@ def evaluate(
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
         files = Files(report_file or model.with_suffix(".scores.html"), card=card)
-        records = sources.opened(source, encoder.schema, unit=unit, key=key, part=part)
+        origin = learned_from(found)
+        records, chosen = sources.to_judge(origin, source, encoder.schema, unit, key, part)
+        if origin is not None:
+            judged = LearnedFrom.of(records)
+            out.note(f"The model learned from {origin}. Judged are {judged}.")
+            if FITTED in origin.says_of(judged):
+                out.warn(f"Warning: these are records {FITTED}, or some of them are: scores on them flatter it.")
         from_account = records.account(paying)
         if dry_run:
             price = price_of("report", Budget(epsilon, delta), None, from_account, records.whom)
@@ -67,7 +75,7 @@ def evaluate(
         added.check_scores(records)
         if paying is None and seed is None:
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
-        options = [("--delta", f"{delta:g}" if delta else None), *records_options(unit, key, part)]
+        options = [("--delta", f"{delta:g}" if delta else None), *records_options(records, chosen)]
         again = repeated("evaluate", model.name, name_of(source), epsilon=epsilon, options=options)
 
         def keep() -> None:
@@ -76,7 +84,14 @@ def evaluate(
 
         def scores_page(made: Card) -> str:
             drawn, promised = pictures_of(told), told.release.guarantee
-            return model_page(found, made, again=again, scores=scored(told), scores_guarantee=promised, pictures=drawn)
+            return model_page(
+                found,
+                made,
+                again=again,
+                scores=scored(told),
+                scores_guarantee=promised,
+                pictures=drawn,
+            )
 
         with telling(paying):
             with out.progress(f"scoring on {records.n:,} records"):
@@ -86,6 +101,8 @@ def evaluate(
                 "private": told.release.private,
                 "charged": told.release.entry is not None,
                 "n": records.n,
+                "part": chosen,
+                "judged": told.judged,
                 "scores": {name: _figure(figure) for name, figure in told.figures().items()},
                 "report": str(files.report),
             }

@@ -141,9 +141,10 @@ def repeated(command: str, *words: str, epsilon: float, options: Iterable[tuple[
     return shlex.join(given)
 
 
-def records_options(unit: str | None, key: str | None, part: str) -> list[tuple[str, str | None]]:
+def records_options(records: Records, part: str) -> list[tuple[str, str | None]]:
     """Return the options that say which records were meant."""
-    return [("--unit", unit), ("--key", key), ("--part", None if part == "all" else part)]
+    key = records.key if records.unit is None else None
+    return [("--unit", records.unit), ("--key", key), ("--part", None if part == "all" else part)]
 
 
 def name_of(source: str) -> str:

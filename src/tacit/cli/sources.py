@@ -12,6 +12,7 @@ from tacit.data.columns import Key
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import LearnedFrom
 
 Source = Annotated[
     str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a database's address and #table.")
@@ -25,8 +26,11 @@ UnitColumn = Annotated[str | None, typer.Option("--unit", help="Protect persons:
 KeyColumn = Annotated[
     str | None, typer.Option("--key", help="The key column that fixes the part of a record; a --unit does, too.")
 ]
-Part = Annotated[
-    Literal["all", "train", "test"], typer.Option(help="Which part: all, or one of a split in 80 and 20 %.")
+_PARTS = "Which part: all, or one of a split in 80 and 20 %."
+Part = Annotated[Literal["all", "train", "test"], typer.Option(help=_PARTS)]
+PartToJudge = Annotated[
+    Literal["all", "train", "test"] | None,
+    typer.Option("--part", help=f"{_PARTS} By default the one that the model did not learn from."),
 ]
 
 Seed = Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")]
@@ -44,12 +48,34 @@ def source_of(text: str) -> Any:
 
 
 def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part: str = "all") -> Records:
-    """Open records, and take a part of them; parts are fixed by the key or the unit if there is one, else by place."""
-    records = Records(source_of(text), schema, unit=unit, key=key)
+    """Open records, and take a part of them."""
+    return part_of(Records(source_of(text), schema, unit=unit, key=key), part)
+
+
+def part_of(records: Records, part: str) -> Records:
+    """Take a part of records; parts are fixed by the key or the unit if there is one, else by place."""
     if part == "all":
         return records
-    train, test = records.split(by="index" if key is None and unit is None else "key")
+    train, test = records.split(by="index" if records.key is None else "key")
     return train if part == "train" else test
+
+
+def to_judge(
+    origin: LearnedFrom | None, text: str, schema: Schema, unit: str | None, key: str | None, part: str | None
+) -> tuple[Records, str]:
+    """Open the records to judge a model on, and say which part they are: by default one that it did not learn from."""
+    records = opened(text, schema, unit=unit, key=key)
+    if origin is None or origin.whole or origin.table != records.table_name:
+        return part_of(records, part or "all"), part or "all"
+    if records.key is None and origin.key:
+        records = opened(text, schema, unit=origin.unit or None, key=origin.key)
+    chosen = part or ("train" if origin.part == "test" else "test")
+    if chosen != "all" and (records.key or "") != origin.key:
+        raise InvalidParameter(
+            f"the model learned from {origin}: parts by {records.key or 'their place'} overlap that, so none of them "
+            f"is held out. {f'Give --key {origin.key}' if origin.key else 'Leave --key and --unit out'}, or --part all."
+        )
+    return part_of(records, chosen), chosen
 
 
 def account(

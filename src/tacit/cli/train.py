@@ -79,7 +79,7 @@ def train(
             ("--method", None if method == "auto" else method),
             ("--kernel", kernel),
             ("--landmarks", None if landmarks is None else name_of(landmarks)),
-            *records_options(unit, key, part),
+            *records_options(records, part),
         ]
         again = repeated("train", name_of(source), "--schema", schema.name, epsilon=epsilon, options=options)
 

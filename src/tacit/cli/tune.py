@@ -77,7 +77,7 @@ def tune(
             *(("--try", text) for text in candidates),
             ("--method", None if method == "auto" else method),
             ("--runs", None if runs is None else f"{runs:g}"),
-            *records_options(unit, key, part),
+            *records_options(records, part),
         ]
         again = repeated("tune", name_of(source), "--schema", schema.name, epsilon=epsilon, options=options)
 

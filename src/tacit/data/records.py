@@ -203,6 +203,16 @@ class Records:
         return None if self._share is None else self._share.interval
 
     @property
+    def part_name(self) -> str | None:
+        """What that part is called."""
+        return None if self._share is None else self._share.name
+
+    @property
+    def table_name(self) -> str:
+        """Which table these records are of, told apart as splits are in a ledger: one text for all parts of it."""
+        return hashlib.sha256(self._table.identity.encode("utf-8", "replace")).hexdigest()[:32]
+
+    @property
     def identity(self) -> str:
         """A text that is the same only for the same records, cleaned in the same way."""
         share = "" if self._share is None else f" part {self._share.interval} of {self._share.title!r}"
@@ -246,8 +256,7 @@ class Records:
         if len(set(labels)) != len(cut):
             raise InvalidParameter(f"names must name the {len(cut)} parts differently, got {labels!r}.")
         ends = [0, *(round(KEYS * sum(cut[: place + 1])) for place in range(len(cut) - 1)), KEYS]
-        whose = hashlib.sha256(self._table.identity.encode("utf-8", "replace")).hexdigest()[:32]
-        title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {whose}"
+        title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {self.table_name}"
         parts = tuple(
             self._with(_share=_Share(label, Slice(by, low, high), labels, title))
             for label, low, high in zip(labels, ends, ends[1:], strict=False)

@@ -22,6 +22,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.elsewhere import Target, elsewhere
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.learned_from import LearnedFrom, remember
 from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
 from tacit.numerics.arrays import Floats
@@ -124,6 +125,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     if not isinstance(X, Records):
         refuse_coding(estimator)
         estimator._learn(X, y, weighing)
+        remember(estimator, None)
         return
     with before_the_charge(estimator):
         found = _encoded(estimator, X, y, task, weighing)
@@ -142,6 +144,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder
+    remember(estimator, LearnedFrom.of(X, None if found.persons is None else found.persons.n))
 
 
 def _encoded(estimator: Any, X: Records, y: Any, task: Task, weighing: Weighing) -> Encoded:

@@ -48,6 +48,7 @@ class Report(ABC):
 
     release: Release[Any]
     confidence: float
+    judged: str
 
     @property
     @abstractmethod
@@ -56,8 +57,12 @@ class Report(ABC):
 
     @property
     @abstractmethod
-    def _title(self) -> str:
+    def title(self) -> str:
         """What the report is about, in one line."""
+
+    def _of(self, count: int) -> str:
+        """Say how many were judged, and what they are to the model."""
+        return f"{count:,} {self.release.unit}s {self.judged}"
 
     def figures(self) -> dict[str, Figure]:
         """Return all figures by name, as scikit-learn's metrics are called."""
@@ -65,7 +70,7 @@ class Report(ABC):
 
     def __str__(self) -> str:
         lines = [
-            f"{self._title}  ({self.release.guarantee})",
+            f"{self.title}  ({self.release.guarantee})",
             f"{'':22}{'':>10}{'noise':>22}{'noise and sampling':>24}",
         ]
         for name, figure in self.figures().items():
@@ -80,7 +85,7 @@ class Report(ABC):
             (name, number(each.value), in_words(each.noise), in_words(each.interval))
             for name, each in self.figures().items()
         ]
-        return card(self._title, {"guarantee": self.release.guarantee}, columns, rows)
+        return card(self.title, {"guarantee": self.release.guarantee}, columns, rows)
 
 
 def require_probabilities(what: str, has_probabilities: bool) -> None:

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from tacit.checks import checked_confidence, finite_number
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation.figure import Figure, Range, Report
 from tacit.evaluation.table import BLUR, Measure, ScoreTable
 from tacit.numerics.arrays import Floats
@@ -36,6 +37,7 @@ class RegressionReport(Report):
     targets: ScoreTable
     target_range: tuple[float, float]
     confidence: float
+    judged: str = UNKNOWN
 
     _names = ("r2", "rmse", "mae", "median_absolute_error", "mean_error")
 
@@ -110,9 +112,10 @@ class RegressionReport(Report):
         draw_regression(self, path)
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """What is predicted, and of how many records."""
         low, high = self.target_range
-        return f"targets from {low:g} to {high:g}, {self.errors.size:,} held out"
+        return f"targets from {low:g} to {high:g}, {self._of(self.errors.size)}"
 
     @property
     def _unit(self) -> float:

@@ -1,6 +1,7 @@
 """`report`: all scores of a model for one charge."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import FITTED, standing
 from tacit.estimators.parameters import known_range
 from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
 from tacit.evaluation.figure import Report
@@ -71,7 +73,8 @@ def report(
     Parameters
     ----------
     model : any fitted scikit-learn classifier with `predict_proba` or `decision_function`, or a regression.
-    X, y : held-out `Records`, or rows and their targets.
+    X, y : `Records`, or rows and their targets. A report says "held out" of another part of the split that the model
+        was fitted to, warns of records that the model was fitted to, and says "judged" of what is not known.
     groups : the ids of the persons whose rows X holds, one for each row, for a ledger of persons.
     epsilon, delta, ledger : what it costs and who pays; a part of a split pays from its own account.
     bins : how many, chosen with a small part of the budget where scores are; or public edges (probabilities, or scores
@@ -98,6 +101,7 @@ def report(
         raise InvalidParameter("the model knows one class only: there is nothing to score.")
     check_labels(model, X, y)
     held = held_out(X, y, groups, ledger, random_state, classes=True)
+    judged = _standing(model, X)
     likely = hasattr(model, "predict_proba")
     cut = _threshold(threshold, likely)
     top = SURE if likely else LARGEST
@@ -122,9 +126,9 @@ def report(
     marks = RowMarks(values, groups_of(model, held.targets), right, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)
     if size > 2:
-        return ClassesReport(found, np.asarray(model.classes_), likely, level, cut, held.count)
+        return ClassesReport(found, np.asarray(model.classes_), likely, level, cut, held.count, judged)
     table = ScoreTable.of(found.value, [1, 0], 0, held.count)
-    return TwoClassReport(found, table, (model.classes_[0], model.classes_[1]), likely, level, cut)
+    return TwoClassReport(found, table, (model.classes_[0], model.classes_[1]), likely, level, cut, judged)
 
 
 def _of_numbers(
@@ -147,6 +151,7 @@ def _of_numbers(
         raise InvalidParameter(f"{type(model).__name__} predicts nothing: wanted a fitted classifier or regression.")
     refuse_texts(y)
     held = held_out(X, y, groups, ledger, random_state, classes=False)
+    judged = _standing(model, X)
     low, high = known_range(
         target_range if target_range is not None else held.bounds or getattr(model, "target_range", None)
     )
@@ -173,7 +178,19 @@ def _of_numbers(
     marks = RowMarks(values, np.zeros(len(values), dtype=np.intp), None, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)
     errors, own = (ScoreTable.of(found.value, [place], place, held.count) for place in range(2))
-    return RegressionReport(found, errors, own, (low, high), confidence)
+    return RegressionReport(found, errors, own, (low, high), confidence, judged)
+
+
+def _standing(model: Any, X: Any) -> str:
+    """Return what is said of the records; warn of those that the model was fitted to, before they are paid for."""
+    found = standing(model, X)
+    if FITTED in found:
+        warnings.warn(
+            f"these are records {FITTED}, or some of them are: scores on them flatter it. Judge it on the other part "
+            "of the split that it was trained on, by the same key.",
+            stacklevel=3,
+        )
+    return found
 
 
 def _bins(bins: Bins, budget: Budget, count: int) -> int:

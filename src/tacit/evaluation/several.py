@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.sketch import Sketched
@@ -43,6 +44,7 @@ class ClassesReport(Report):
     confidence: float
     threshold: float
     size: int
+    judged: str = UNKNOWN
 
     def of(self, label: Any) -> TwoClassReport:
         """Return the report on one class against the rest."""
@@ -62,6 +64,7 @@ class ClassesReport(Report):
                 self.has_probabilities,
                 self.confidence,
                 self.threshold,
+                self.judged,
             )
             for place in range(count)
         )
@@ -122,8 +125,9 @@ class ClassesReport(Report):
         draw_several(self, path)
 
     @property
-    def _title(self) -> str:
-        return f"{len(self.classes)} classes, {self.size:,} held out; auc and average_precision: mean over classes"
+    def title(self) -> str:
+        """How many classes, and of how many records."""
+        return f"{len(self.classes)} classes, {self._of(self.size)}; auc and average_precision: mean over classes"
 
     @property
     def _marks(self) -> Floats:

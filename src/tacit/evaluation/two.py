@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from tacit.checks import checked_share, finite_number, positive_number
+from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.knots import PARTS, Knots
@@ -75,7 +76,7 @@ class TwoClassReport(Report):
     Reference: tacit/evaluation/sketch.md.
 
     Thresholds are probabilities, or scores where the model has no probabilities; then log-loss, Brier score and
-    calibration do not exist. A class that no held-out row has leaves figures that say so by their intervals.
+    calibration do not exist. A class that no row has leaves figures that say so by their intervals.
     """
 
     release: Release[Any]
@@ -84,6 +85,7 @@ class TwoClassReport(Report):
     has_probabilities: bool
     confidence: float
     threshold: float
+    judged: str = UNKNOWN
 
     @property
     def table(self) -> ScoreTable:
@@ -245,8 +247,9 @@ class TwoClassReport(Report):
         draw_two(self, path)
 
     @property
-    def _title(self) -> str:
-        return f"{self.classes[1]} against {self.classes[0]}, {self.table.size:,} held out"
+    def title(self) -> str:
+        """The positive class against the other, and of how many records."""
+        return f"{self.classes[1]} against {self.classes[0]}, {self._of(self.table.size)}"
 
     def _figure(self, measure: Measure, limits: Range = _SHARE, blur: float = BLUR) -> Figure:
         return self.table.figures(measure, self.confidence, limits, blur)[0]

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data.records import payer
+from tacit.data.records import Records, payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.announced import Announced
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.learned_from import LearnedFrom, remember
 from tacit.estimators.odd_terms import warn_of_foreseen, warn_of_terms
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of, unit_of
@@ -117,6 +118,7 @@ class PrivateSearch(Announced, OwnSeed, MetaEstimatorMixin, BaseEstimator):  # t
         )  # fmt: skip
         if found.value.found is None:
             raise QueryFailed("no run of the search succeeded; why is not told, as it may depend on records.")
+        remember(found.value.found, LearnedFrom.of(X, data.slots) if isinstance(X, Records) else None)
         return fitted_together(self, lambda fresh: fresh._keep(found, data, scoring, law))
 
     def _keep(self, found: Release[Run], data: Data, scoring: str, law: Laplace) -> None:

@@ -16,6 +16,7 @@ from tacit.accounting.events import event_to_json
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.meaning import explain
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import learned_from
 from tacit.files import write_whole
 from tacit.releases import Release
 from tacit.reports import facts
@@ -108,6 +109,9 @@ def card_of_model(
         "deployment.implementation.mechanisms": f"{name}({chosen}). {facts.DRAWING}",
     }
     own = {**_own(release, ledger), "audit": _audited(name, _variant(model, release), release, audit), "model": name}
+    origin = learned_from(model)
+    if origin is not None:
+        own["learned from"] = origin.plain
     return Card(record_of(shortened(known), answers or {}), own)
 
 
@@ -119,14 +123,14 @@ def card_of_scores(
     answers: Mapping[str, str] | None = None,
     audit: Mapping[str, Any] | None = None,
 ) -> Card:
-    """Return the card of private scores of a model, on records that it did not learn from."""
+    """Return the card of private scores of a model."""
     name, ledger = type(model).__name__, _whole(ledger)
     known = {
         **_common(release, ledger),
         **_once(model, release),
         "deployment.data_product_type": "summary statistics",
         "deployment.model.release_type_description": "All scores are computed from one released table.",
-        "deployment.implementation.mechanisms": f"A noisy table of how {name} scores held-out records. {facts.DRAWING}",
+        "deployment.implementation.mechanisms": f"A noisy table of how {name} scores records. {facts.DRAWING}",
     }
     told = _audited(SCORES, variant_of_scores(release.unit, _classes(model)), release, audit)
     own = {**_own(release, ledger), "audit": told, "scores of": name}

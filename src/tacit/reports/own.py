@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.accounting.events import event_from_json
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import LearnedFrom
 
 _LONGEST = 10**5
 _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
@@ -85,6 +86,14 @@ def _is_event(value: object) -> bool:
     return True
 
 
+def _is_origin(value: object) -> bool:
+    try:
+        origin = LearnedFrom.of_plain(value)
+    except InvalidParameter:
+        return False
+    return all(map(_is_text, (origin.table, origin.part, origin.key, origin.unit)))
+
+
 _PARTS: Mapping[str, Callable[[Any], bool]] = {
     "version": _is_text,
     "private": _is_truth,
@@ -99,4 +108,5 @@ _PARTS: Mapping[str, Callable[[Any], bool]] = {
     "audit": _is_verdict,
     "model": _is_text,
     "scores of": _is_text,
+    "learned from": _is_origin,
 }

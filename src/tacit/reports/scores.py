@@ -4,15 +4,16 @@ from markupsafe import Markup
 
 from tacit.evaluation import ClassesReport, RegressionReport, Report, TwoClassReport
 from tacit.evaluation.figure import in_words, number
-from tacit.reports.drawing import square_picture
+from tacit.reports.drawing import shown, square_picture
 from tacit.reports.page import Scored
 
 _MOST_CLASSES = 6
+_LONGEST_TITLE = 500
 
 
 def scored(report: Report) -> list[Scored]:
-    """Return every figure with where noise, and noise and sampling together, leave it."""
-    found = []
+    """Return what was judged, and every figure with where noise, and noise and sampling together, leave it."""
+    found = [Scored("judged", "", shown(report.title, _LONGEST_TITLE))]
     for name, figure in report.figures().items():
         ranges = f"noise {in_words(figure.noise)}; with sampling {in_words(figure.interval)}"
         interval = f"{ranges} ({figure.confidence:.0%} each)"
