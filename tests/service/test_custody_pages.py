@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +125,16 @@ def test_a_table_is_registered_step_by_step(clinic, way):
     assert list(clinic.settings.uploads.iterdir() if clinic.settings.uploads.exists() else []) == []
     answered = clinic.post("/v1/datasets/people/queries", {"queries": [{"mean": "age > 40"}], "epsilon": 0.2})
     assert answered.status_code == 200
+
+
+def test_a_file_of_another_coding_does_not_hide_the_others(clinic):
+    """A name that is no UTF-8 can neither be shown nor sent back: it is left out, and the others are there."""
+    sign_in(clinic, "carol")
+    Path(os.fsdecode(os.fsencode(clinic.settings.inbox) + b"/M\xfcller.csv")).write_text(CSV, "utf-8")
+    shown = clinic.client.get("/register")
+    assert shown.status_code == 200
+    assert "people.csv" in shown.text
+    assert "ller.csv" not in shown.text
 
 
 def test_what_makes_no_sense_is_refused_where_it_was_written(clinic):

@@ -164,8 +164,17 @@ def _shares(text: str) -> dict[str, float]:
 def _first(request: Request, service: Service, **more: Any) -> Response:
     inbox = service.settings.inbox
     files = [] if inbox is None or not inbox.is_dir() else sorted(each.name for each in inbox.iterdir())
-    listed = [(name, name) for name in files if not name.startswith(".")]
+    listed = [(name, name) for name in files if not name.startswith(".") and _can_be_shown(name)]
     return page(request, "register", "Register a table", step=1, inbox=listed, **more)
+
+
+def _can_be_shown(name: str) -> bool:
+    """Whether a file's name is UTF-8: one of other bytes can neither be shown nor sent back."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _second(request: Request, source: str, schema: str, **more: Any) -> Response:
