@@ -214,8 +214,12 @@ def test_an_answer_that_was_given_and_lost_is_not_drawn_again(served: Running) -
         connection.execute(REQUEST.update().values(state="begun", answer=None))
         connection.execute(ANSWER.delete())
     lost = served.post(ROUTE, QUESTION, key="k")
-    assert lost.status_code == 503
+    # To come again would not help, and that is told.
+    assert (lost.status_code, lost.headers.get("Retry-After")) == (409, None)
+    assert (lost.json()["error"]["kind"], lost.json()["error"]["charged"]) == ("TicketUsed", True)
+    assert f"what was charged as entry {first['entry']} was answered" in lost.json()["error"]["message"]
     assert _spent(served) == Budget(0.5)
+    assert served.post(ROUTE, QUESTION, key="another").status_code == 200
 
 
 def test_what_the_witness_was_not_told_is_not_answered(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,13 +87,13 @@ class Standing:
         if (entry.label, entry.path, entry.amount, entry.payer, own) != (label, path, amount, self.payer, event):
             raise TicketUsed(
                 f"entry {entry.number} was charged under this ticket for something else: {entry.label!r}. "
-                "Nothing was charged. What is asked anew needs a ticket of its own."
+                "Nothing more was charged. What is asked anew needs a ticket of its own."
             )
         name = "" if entry.ticket is None else entry.ticket[0]
         if self.witness is not None and self.witness.is_closed(account, name):
             raise TicketUsed(
                 f"what was charged as entry {entry.number} was answered, and the answer is not here any more. "
-                "Nothing was charged. What is asked anew needs a ticket of its own."
+                "Nothing more was charged. What is asked anew needs a ticket of its own."
             )
 
     def tell(self, account: str, entry: Entry) -> None:

@@ -5,7 +5,7 @@
 402  the budget, or a person's share of it, is spent    BudgetExceeded
 403  the token's scope does not go that far
 404  there is none, or it is somebody else's: which of the two is not told
-409  the same key came with another request before
+409  the same key came with another request before, or what it was charged for was answered and the answer is lost
 413  too large
 422  the body has another form than the route's
 429  too much at once, with the seconds to wait
@@ -24,6 +24,7 @@ from tacit.errors import (
     ModelFileError,
     QueryFailed,
     TacitError,
+    TicketUsed,
     UnsupportedEvent,
 )
 
@@ -61,10 +62,11 @@ _STATUS: tuple[tuple[type[TacitError], HTTPStatus], ...] = (
     (InvalidParameter, HTTPStatus.BAD_REQUEST),
     (UnsupportedEvent, HTTPStatus.BAD_REQUEST),
     (FileNotWritten, HTTPStatus.SERVICE_UNAVAILABLE),
+    (TicketUsed, HTTPStatus.CONFLICT),
     (LedgerError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 _WITHHELD = (FileNotWritten, LedgerError)
-"""Their words name files and databases of the host."""
+"""Their words name files and databases of the host, where it may be otherwise in a moment."""
 
 
 def status_of(error: TacitError) -> HTTPStatus:
@@ -79,9 +81,11 @@ def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str
     if isinstance(error, Refusal):
         return shape(error.kind, str(error), error.charged if charged is None else charged)
     paid = isinstance(error, QueryFailed) if charged is None else charged
-    if not isinstance(error, TacitError) or status_of(error) == HTTPStatus.INTERNAL_SERVER_ERROR:
+    status = status_of(error) if isinstance(error, TacitError) else HTTPStatus.INTERNAL_SERVER_ERROR
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return shape("UnexpectedFailure", "", paid)
-    words = "what keeps the account cannot be used now; come again." if isinstance(error, _WITHHELD) else str(error)
+    withheld = status == HTTPStatus.SERVICE_UNAVAILABLE and isinstance(error, _WITHHELD)
+    words = "what keeps the account cannot be used now; come again." if withheld else str(error)
     return shape(type(error).__name__, words, paid)
 
 
