@@ -1,12 +1,15 @@
 """The oracle about persons: one person moves a sum no more than one record does, and means are over persons."""
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
@@ -26,6 +29,9 @@ from tacit.queries import (
 )
 from tacit.queries.oracle.plan import Demand
 from tacit.queries.oracle.session import Session
+from tacit.sums.engines import memory
+from tacit.sums.engines.matrix import engine_of_arrays
+from tacit.sums.engines.means import Means
 from tacit.sums.engines.opening import engine_for
 
 COLUMNS = {"id": Key(), "age": Number(0, 100), "days": Number(0, 20), "ward": Category(["a", "b"]), "ill": Flag()}
@@ -65,7 +71,7 @@ def test_a_person_moves_sums_no_more_than_was_paid_for(place: int) -> None:
         for unit in ("id", None):
             engines = [engine_for(_records(person, unit=unit)) for person in people]
             one, other = (engine.sums([engine.prepare(query)])[0] for engine in engines)
-            demand = Demand.of_queries([query], engines[0].n, cut=engines[0].cut)
+            demand = Demand.of_queries([query], engines[0].n, whom=engines[0].unit)
             if unit is None:
                 plain = max(plain, float(np.linalg.norm(one - other)) / demand.l2)
             else:
@@ -76,19 +82,22 @@ def test_a_person_moves_sums_no_more_than_was_paid_for(place: int) -> None:
     assert plain > 5
 
 
-def test_sums_are_exact_in_any_order_of_rows() -> None:
-    """Persons' rows in another order give the same bits, where all of a person's rows have as many parts."""
+@pytest.mark.parametrize("at_once", [7, 16_384])
+def test_sums_are_exact_in_any_order_of_rows(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Persons' rows in another order, or fewer at a time, give the same bits, however many rows persons have."""
     generator = np.random.default_rng(3)
-    ids = np.repeat(np.arange(64), 2 ** generator.integers(0, 6, 64))
+    ids = np.repeat(np.arange(64), generator.integers(1, 40, 64))
     table = {
         "id": ids, "age": generator.uniform(0, 100, len(ids)), "days": generator.uniform(0, 20, len(ids)),
         "ward": generator.choice(["a", "b"], len(ids)), "ill": generator.random(len(ids)) < 0.3,
     }  # fmt: skip
+    queries = [*QUERIES, RowSums(("age", "days"), lambda t: t.ward, [("a",), ("b",)], norm=50.0)]
     order = generator.permutation(len(ids))
     found = []
-    for each in (np.arange(len(ids)), order):
+    for each, most in ((np.arange(len(ids)), 16_384), (order, at_once)):
+        monkeypatch.setattr(memory, "_ROWS_AT_ONCE", most)
         engine = engine_for(Records({name: cells[each] for name, cells in table.items()}, SCHEMA, unit="id"))
-        found.append(engine.sums([engine.prepare(query) for query in QUERIES]))
+        found.append(engine.sums([engine.prepare(query) for query in queries]))
     assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
 
 
@@ -108,14 +117,40 @@ def test_means_are_over_persons(tmp_path: Path) -> None:
         assert wards.tolist() == [1.0, 1.0]
 
 
-def test_parts_of_a_person_add_up_to_all() -> None:
-    """Exactly, for any number of rows, even more than there are parts."""
+def test_what_a_person_contributes_is_their_mean_rounded_towards_nothing() -> None:
+    """By whole numbers of any size: the sums of some persons' steps are beyond 64 bits."""
     generator = np.random.default_rng(4)
-    persons = Persons.of(generator.integers(0, 30, 5000))
-    for cut in (1, 64, 2**17):
-        parts = persons.all_parts(cut)
-        assert (np.bincount(persons.owners, parts, persons.n) == cut).all()
-        assert (parts >= 0).all()
+    persons = Persons.of(np.maximum(0, generator.integers(-200, 200, 9_000)))
+    places, steps = generator.integers(0, 3, 9_000), generator.integers(-(2**53), 2**53, (9_000, 2))
+    places[persons.owners == 0] = 1
+    steps[persons.owners == 0] = 2**53 - generator.integers(0, 9, (int(persons.rows[0]), 2))
+    expected: dict[tuple[int, int], list[int]] = {}
+    for owner, place, row in zip(persons.owners.tolist(), places.tolist(), steps.tolist(), strict=True):
+        so_far = expected.setdefault((place, owner), [0, 0])
+        expected[place, owner] = [one + other for one, other in zip(so_far, row, strict=True)]
+    assert max(max(totals) for totals in expected.values()) > 2**63
+    means, found = Means(persons), []
+    for block in means.blocks(1_000):
+        rows = means.rows[block]
+        at, values = means.of(block, places[rows], steps[rows] * 2.0**-40, 2.0**-40)
+        found += [(place, *(value * 2.0**40)) for place, value in zip(at.tolist(), values, strict=True)]
+    counts = persons.rows.tolist()
+    exact = [
+        (at, *(math.trunc(Fraction(each, counts[who])) for each in totals)) for (at, who), totals in expected.items()
+    ]
+    assert sorted(found) == sorted(exact)
+
+
+@pytest.mark.parametrize("query", [RowSums(("x0", "x1"), high=3), RowSums(("x0",), lambda t: t.y, (-1, 1))])
+def test_sparse_rows_of_persons_add_up_as_dense_ones(query: RowSums) -> None:
+    """Cells that are not stored contribute nothing, to the last bit of what is stored."""
+    generator = np.random.default_rng(5)
+    X = generator.uniform(0, 4, (300, 2)) * (generator.random((300, 2)) < 0.3)
+    y, persons = generator.choice([-1, 1], 300), Persons.of(generator.integers(0, 40, 300))
+    engines = [engine_of_arrays(rows, y, low=0, high=4, persons=persons) for rows in (X, sparse.csr_array(X))]
+    one, other = (engine.sums([engine.prepare(query)])[0] for engine in engines)
+    assert one.any()
+    assert np.array_equal(one, other)
 
 
 def test_oracles_of_persons_pay_from_ledgers_of_persons(tmp_path: Path) -> None:
@@ -192,7 +227,7 @@ def test_a_person_moves_what_a_learner_of_encoded_rows_asks_no_more_than_was_pai
             moved = one.sums([one.prepare(query)])[0].astype(float) - other.sums([other.prepare(query)])[0].astype(
                 float
             )
-            needs = Demand.of_queries([query], one.n, cut=one.cut, whom=one.unit)
+            needs = Demand.of_queries([query], one.n, whom=one.unit)
             further.append(np.abs(moved).sum() > needs.l1 or np.linalg.norm(moved) > needs.l2)
             assert unit is None or not further[-1]
     assert any(further)

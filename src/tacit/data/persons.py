@@ -77,18 +77,6 @@ class Persons:
         np.add.at(sums, self.owners, steps)
         return np.asarray(sums // np.maximum(self.rows, 1))
 
-    def all_parts(self, steps: int) -> Integers:
-        """Return how many of so many steps each row has, all of a person's together exactly all, in order of rows.
-
-        The first rows of a person have one step more where the number of rows does not divide that of steps.
-        """
-        order = np.argsort(self.owners, kind="stable")
-        first = np.concatenate([[0], np.cumsum(self.rows)[:-1]])
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order)) - first[self.owners[order]]
-        whole, rest = np.divmod(steps, np.maximum(self.rows, 1))
-        return np.asarray(whole[self.owners] + (place < rest[self.owners]))
-
     def parts(self, steps: int) -> Integers:
         """Return how many of so many steps each row has: all of a person's have as many, together no more than all."""
         return np.asarray((steps // np.maximum(self.rows, 1))[self.owners])

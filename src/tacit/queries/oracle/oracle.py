@@ -187,7 +187,7 @@ class StatisticalOracle:
 
     def event_of(self, queries: Sequence[Query], plan: Plan) -> tuple[Event, Budget]:
         """Return what a plan of these queries is charged as, in accounting's terms, and the budget that it keeps."""
-        demand = Demand.of_queries(made_again(queries), self.n, cut=self._engine.cut, whom=self._engine.unit)
+        demand = Demand.of_queries(made_again(queries), self.n, whom=self._engine.unit)
         mechanism = demand.mechanism(plan.noise, plan.budget)
         return mechanism.event, mechanism.budget
 
@@ -315,7 +315,7 @@ class StatisticalOracle:
         if checked_noise_rate(noise_rate) > 0:
             self._engine.check_labels()
         return Demand.of_queries(
-            queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of, cut=self._engine.cut,
+            queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of,
             whom=self._engine.unit, payer=self._ledger,
         )  # fmt: skip
 

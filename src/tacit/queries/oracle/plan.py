@@ -33,6 +33,7 @@ from tacit.sums.engines.engine import steps_for
 from tacit.sums.query import Query
 
 LARGEST_EPSILON = 1e4
+_COARSER = 16
 NoiseKind = Literal["laplace", "gaussian"]
 Target = Literal["population", "sample"]
 
@@ -69,17 +70,17 @@ class Demand:
         confidence: float = 0.95,
         noise_rate: float = 0.0,
         of: Target = "population",
-        cut: int = 1,
         whom: Unit = RECORD,
         payer: Ledger | None = None,
     ) -> "Demand":
-        """Add up what the queries need of n records, or of n persons that are cut into so many parts.
+        """Add up what the queries need of n records, or of n persons.
 
         The payer's account may take one kind of noise alone.
         """
         if of not in ("population", "sample"):
             raise InvalidParameter(f"of must be 'population' or 'sample', got {of!r}.")
-        steps = steps_for(n * cut)
+        # Persons' means are rounded once more: by less than if all were rounded to so much longer steps.
+        steps = steps_for(n) / (_COARSER if whom.kind == "person" else 1)
         size = sum(query.size for query in queries)
         # Sums are floats: rounding may move each by n 2^-52 shares, and so the distance of two by twice that.
         slack = 1.0 + n * size * 2.0**-50

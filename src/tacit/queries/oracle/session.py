@@ -125,9 +125,7 @@ class Session:
     def _demand(self, queries: Sequence[Query]) -> Demand:
         if self._rate > 0:
             self.engine.check_labels()
-        return Demand.of_queries(
-            queries, self.engine.n, cut=self.engine.cut, whom=self.engine.unit, payer=self._asking.payer, **self._how
-        )
+        return Demand.of_queries(queries, self.engine.n, whom=self.engine.unit, payer=self._asking.payer, **self._how)
 
 
 def planned(rounds: Sequence[Sequence[Query]], n: int, budget: Budget | None, **how: Any) -> tuple[Plan, ...]:

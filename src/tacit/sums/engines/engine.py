@@ -61,14 +61,7 @@ class Engine(ABC):
     """What fixes the part that a record belongs to, or None if the records cannot be split."""
 
     unit: Unit = RECORD
-    """Whom a sum over all protects: `n` counts records, or persons, whose rows share one record's part."""
-    cut: int = 1
-    """Into how many parts a person is cut, so that rows count whole parts; 1 where each record is by itself."""
-
-    @property
-    def grain(self) -> int:
-        """How many parts there are in all: sums of so many contributions, in whole steps, are exact."""
-        return self.n * self.cut
+    """Whom a sum over all protects: `n` counts records, or persons, who contribute the mean over their rows."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -124,11 +117,6 @@ class Engine(ABC):
         negative, positive = (_value(node, label) for label in self.labels)
         column = _compared(node)
         return (column == positive).ifelse(negative, (column == negative).ifelse(positive, column))
-
-
-def cut_for(persons: int) -> int:
-    """Return into how many parts each of so many persons is cut: half the digits that a sum of so many can have."""
-    return int(2 ** max(8, (52 - persons.bit_length()) // 2))
 
 
 def steps_for(n: int) -> float:

@@ -30,7 +30,12 @@ class Grid:
     low: float
     high: float
     width: float
-    shift: float
+    step: float
+
+    @property
+    def shift(self) -> float:
+        """What rounds numbers below the width to whole steps."""
+        return 2.0**52 * self.step
 
     @classmethod
     def over(cls, low: float, high: float, n: int) -> "Grid":
@@ -41,7 +46,7 @@ class Grid:
         inside = min(high, low + top)
         while inside - low > top:
             inside = math.nextafter(inside, low)
-        return cls(low, inside, width, 2.0**52 * step)
+        return cls(low, inside, width, step)
 
 
 def rounded(value: Any, shift: Any) -> Any:

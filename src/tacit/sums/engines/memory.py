@@ -12,8 +12,9 @@ from tacit.data.columns import Column
 from tacit.data.persons import Persons
 from tacit.data.sources.table import Block
 from tacit.numerics.arrays import Codes, Floats
-from tacit.sums.engines.engine import Engine, Part, Prepared, cut_for, steps_for
+from tacit.sums.engines.engine import Engine, Part, Prepared, steps_for
 from tacit.sums.engines.grid import TINY, TOGETHER, Grid, factor_steps, rounded, row_shift
+from tacit.sums.engines.means import Means
 from tacit.sums.language import Expression
 from tacit.sums.language.evaluate import evaluate
 from tacit.sums.language.names import stands_for
@@ -94,11 +95,11 @@ class MemoryEngine(Engine):
     ) -> None:
         self._cells, self.n, self.columns, self.fixed_by = cells, n, dict(columns), fixed_by
         self.label, self.labels, self.identity = label, labels, identity
-        self._parts: Floats | None = None
+        self._means: Means | None = None
         if persons is not None:
             # Parts by index would cut persons in two.
-            self.unit, self.cut, self.fixed_by = persons.whom, cut_for(persons.n), None
-            self._parts = persons.all_parts(self.cut).astype(np.float64)
+            self.unit, self.fixed_by, self._means = persons.whom, None, Means(persons)
+            self._cells = cells.chosen(self._means.rows)
 
     def part_size(self, part: Part) -> int:
         """Return how many of the indices belong to the part."""
@@ -108,9 +109,9 @@ class MemoryEngine(Engine):
         """Return each query's sums, in shares."""
         cells = self._cells if part is None else self._cells.chosen(slice(part.number, None, part.count))
         size = self.n if part is None else self.part_size(part)
-        if self._parts is not None:
-            size = len(self._parts)
-        some = _Some(cells, size, self.grain, self._flipped_label if flipped else None, self._parts, self.cut)
+        if self._means is not None:
+            size = len(self._means.rows)
+        some = _Some(cells, size, self.n, self._flipped_label if flipped else None, self._means)
         return [some.sums(prepared) for prepared in queries]
 
     @property
@@ -123,53 +124,59 @@ class MemoryEngine(Engine):
 @final
 @dataclass(frozen=True)
 class _Some:
-    """The cells of some records, `grain` parts of all being public; perhaps with the labels exchanged.
+    """The cells of some records, of `n` in all, which is public; perhaps with the labels exchanged.
 
-    Rows of persons count as many of their person's `cut` parts as `parts` says: whole numbers, so that sums are exact.
+    With `means` they are rows of `n` persons, who contribute the mean over theirs.
     """
 
     cells: Cells
     size: int
-    grain: int
+    n: int
     label: tuple[str, Expression, bool] | None
-    parts: Floats | None
-    cut: int
+    means: Means | None
 
     def sums(self, prepared: Prepared) -> Floats:
         """Return one query's sums."""
-        return self._sums(prepared) / self.cut
-
-    def _counted(self, start: int, values: Floats) -> Floats:
-        """Return contributions of the rows from `start` on, each as often as its row has parts."""
-        if self.parts is None:
-            return values
-        parts = self.parts[start : start + len(values)]
-        return values * (parts if values.ndim == 1 else parts[:, None])
-
-    def _sums(self, prepared: Prepared) -> Floats:
         match prepared.query:
             case StatisticalQuery() as query:
-                grid, total, start = Grid.over(query.low, query.high, self.grain), 0.0, 0
-                for (values,) in self._evaluated(prepared.columns):
-                    total += float(self._counted(start, _whole(values, grid)).sum())
-                    start += len(values)
+                grid, total = Grid.over(query.low, query.high, self.n), 0.0
+                for block, (values,) in self._evaluated(prepared.columns):
+                    _, shares = self._contributed(block, None, _whole(values, grid)[:, None], grid.step)
+                    total += float(shares.sum())
                 return np.array([total / grid.width])
             case Histogram() as query:
-                places = self._places(prepared)
-                return np.bincount(places, self.parts, query.size + 1)[: query.size].astype(np.float64)
+                counts = np.zeros(query.size + 1)
+                for block, columns in self._evaluated(prepared.columns):
+                    ones = np.ones((block.stop - block.start, 1))
+                    at, shares = self._contributed(
+                        block, _places(prepared.levels, columns), ones, 1 / steps_for(self.n)
+                    )
+                    counts += np.bincount(at, shares[:, 0], query.size + 1)
+                return counts[: query.size]
             case RowSums() as query:
                 return self._row_sums(query, prepared)
             case SecondMoments() as query:
                 return self._second_moments(query, prepared)
         raise TypeError(type(prepared.query).__name__)
 
-    def _evaluated(self, columns: Sequence[Expression]) -> Iterator[list[Floats]]:
+    def _contributed(self, block: slice, places: Codes | None, values: Any, step: float) -> tuple[Codes, Any]:
+        """Return contributions at places: of each row, or what its person's come to."""
+        at = np.zeros(values.shape[0], dtype=np.intp) if places is None else places
+        return (at, values) if self.means is None else self.means.of(block, at, values, step)
+
+    def _blocks(self, most: int) -> Iterator[slice]:
+        """Cut the rows into blocks."""
+        if self.means is not None:
+            return self.means.blocks(most)
+        return (slice(start, min(self.size, start + most)) for start in range(0, self.size, most))
+
+    def _evaluated(self, columns: Sequence[Expression]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield the columns' values, some records at a time."""
         known: dict[str, Any] = {}
-        for start in range(0, self.size, _ROWS_AT_ONCE):
-            rows = slice(start, min(self.size, start + _ROWS_AT_ONCE))
+        for rows in self._blocks(_ROWS_AT_ONCE):
             found = evaluate(columns, lambda name, rows=rows: self._cells(name, known)[rows])  # type: ignore[misc]
-            yield [np.broadcast_to(np.asarray(each, dtype=np.float64), (rows.stop - start,)) for each in found]
+            height = (rows.stop - rows.start,)
+            yield rows, [np.broadcast_to(np.asarray(each, dtype=np.float64), height) for each in found]
 
     def _cells(self, name: str, known: dict[str, Any]) -> Any:
         """Return a column, the label exchanged if need be; what takes work is kept as long as a query needs it."""
@@ -180,50 +187,56 @@ class _Some:
                 known[name] = np.asarray(flipped, dtype=np.intp) if self.label[2] else flipped
         return known[name]
 
-    def _places(self, prepared: Prepared) -> Codes:
-        """Return the number of the level that each record is at, or the number of levels if at none."""
-        return np.concatenate([_places(prepared.levels, values) for values in self._evaluated(prepared.columns)])
-
     def _row_sums(self, query: RowSums, prepared: Prepared) -> Floats:
-        places = self._places(prepared) if prepared.levels else np.zeros(self.size, dtype=np.intp)
-        counted = np.flatnonzero(places < query.groups)
-        shape = (query.groups, self.size)
-        parts = np.ones(len(counted)) if self.parts is None else self.parts[counted]
-        member = sparse.csr_array((parts, (places[counted], counted)), shape=shape)
-        grid, steps = Grid.over(query.low, query.high, self.grain), steps_for(self.grain)
+        places = np.zeros(self.size, dtype=np.intp)
+        if prepared.levels:
+            evaluated = self._evaluated(prepared.columns)
+            places = np.concatenate([_places(prepared.levels, columns) for _, columns in evaluated])
+        grid, steps = Grid.over(query.low, query.high, self.n), steps_for(self.n)
         rows = self.cells.matrix(query.features)
         if sparse.issparse(rows) and query.norm is None and query.low == 0:
             # A cell that is not stored is 0, which is `low`: it contributes nothing.
             shares = rows.copy()
             shares.data = _whole(rows.data, grid)
-            return np.asarray((member @ shares).toarray()).ravel() / grid.width
+            found = self._contributed(slice(0, self.size), places, shares, grid.step)
+            return np.asarray(_by_place(query.groups, *found).toarray()).ravel() / grid.width
         total = np.zeros((query.groups, len(query.features)))
-        for start, block in self._features(rows, prepared):
-            whole = _whole(block, grid) if query.norm is None else _whole_rows(block, query.norm, steps)
-            total += member[:, start : start + len(block)] @ whole
+        for block, values in self._features(rows, prepared):
+            whole = _whole(values, grid) if query.norm is None else _whole_rows(values, query.norm, steps)
+            step = grid.step if query.norm is None else 1 / steps
+            total += _by_place(query.groups, *self._contributed(block, places[block], whole, step))
         return total.ravel() / (grid.width if query.norm is None else 1.0)
 
     def _second_moments(self, query: SecondMoments, prepared: Prepared) -> Floats:
-        total = np.zeros((len(query.features), len(query.features)))
-        for start, block in self._features(self.cells.matrix(query.features), prepared):
-            whole = _whole_rows(block, query.norm, factor_steps(self.grain))
-            total += whole.T @ self._counted(start, whole)
-        upper = np.triu_indices(len(query.features))
+        width, steps = len(query.features), factor_steps(self.n)
+        total = np.zeros((width, width))
+        for block, values in self._features(self.cells.matrix(query.features), prepared):
+            whole = _whole_rows(values, query.norm, steps)
+            if self.means is None:
+                total += whole.T @ whole
+                continue
+            for place in range(width):
+                products = whole[:, place, None] * whole[:, place:]
+                total[place, place:] += self._contributed(block, None, products, 1 / steps**2)[1].sum(axis=0)
+        upper = np.triu_indices(width)
         return np.asarray(total[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0)))
 
-    def _features(self, rows: Any, prepared: Prepared) -> Iterator[tuple[int, Floats]]:
-        """Yield blocks of features and where they start."""
+    def _features(self, rows: Any, prepared: Prepared) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of rows and their features."""
         if rows is None:
-            start = 0
-            for columns in self._evaluated(prepared.features):
-                yield start, np.column_stack(columns)
-                start += len(columns[0])
+            for block, columns in self._evaluated(prepared.features):
+                yield block, np.column_stack(columns)
             return
-        height = max(1, 2**22 // max(1, rows.shape[1]))
         ordered = rows.tocsr() if sparse.issparse(rows) else rows
-        for start in range(0, rows.shape[0], height):
-            block = ordered[start : start + height]
-            yield start, block.toarray() if sparse.issparse(block) else block
+        for block in self._blocks(max(1, 2**22 // max(1, rows.shape[1]))):
+            yield block, ordered[block].toarray() if sparse.issparse(rows) else ordered[block]
+
+
+def _by_place(groups: int, places: Codes, contributed: Any) -> Any:
+    """Add up what was contributed at each place that is one of the groups."""
+    there = np.flatnonzero(places < groups)
+    shape = (groups, len(places))
+    return sparse.csr_array((np.ones(len(there)), (places[there], there)), shape=shape) @ contributed
 
 
 def _places(levels: Sequence[tuple[float, ...]], columns: Sequence[Floats]) -> Codes:
