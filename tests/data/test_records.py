@@ -247,6 +247,24 @@ def _parts(records: Records, by: Any) -> list[list[int]]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("shares", "names", "said"),
+    [
+        ((0.5, 0.5), 5, "names"), ((0.5, 0.5), "ab", "names"), ((0.5, 0.5), [[1], [2]], "names"),
+        ((0.5, 0.5), [1, 2], "names"), ((0.5, 0.5), ["a", "a"], "names"), ((0.5, 0.5), ["a", "b", "a"], "names"),
+        ((0.5, 0.5), ["a", ""], "names"), ((0.5, 0.5), {"a", "b"}, "names"), ((10**400, 0.5), None, "share"),
+        ((1e308, 1e308), None, "share"), (("x", 0.5), None, "share"), ((True,), None, "share"), ((1.0,), None, "share"),
+        ((1.5, -0.5), None, "share"), ((0.5, 0.6), None, "share"),
+    ],
+)  # fmt: skip
+def test_shares_and_names_that_make_no_parts_are_refused(shares: Any, names: Any, said: str) -> None:
+    """Parts are at least two shares that add up to 1, and have different texts as names, as many as there are parts."""
+    records = Records({"c": list(range(50))}, Schema({"c": Number(0, 50)}))
+    with pytest.raises(InvalidParameter, match=said):
+        records.split(*shares, names=names)
+    assert sum(part.n for part in records.split(np.float32(0.5), 0.5, names=np.array(["a", "b"]))) == 50
+
+
 @pytest.mark.parametrize("by", ["index", "key"])
 def test_parts_are_disjoint_cover_all_and_are_fixed_by_index_or_key_alone(tmp_path: Path, by: str) -> None:
     """The same records are in the same parts in memory and in files, and no other value moves one."""

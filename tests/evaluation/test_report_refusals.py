@@ -95,7 +95,24 @@ def test_single_scores_refuse_regressions_and_labels_of_another_type(score: Any,
         score(PrivateLinearRegression(1.0), X, LABELS, epsilon=1.0, ledger=ledger)
     with pytest.raises(InvalidParameter, match="none can match"):
         score(Fixed(HALVES), X, np.array(["0", "1"] * 30), epsilon=1.0, ledger=ledger)
+    for nothing in (None, object()):
+        with pytest.raises(InvalidParameter, match="has no predict"):
+            score(nothing, X, LABELS, epsilon=1.0, ledger=ledger)
     assert ledger.entries() == []
+
+
+@pytest.mark.parametrize(
+    "odd", [5, None, "x", ["x"], [[0.5]], [0.5, 2.0], [math.nan], np.array(0.5), [10**400]], ids=str
+)
+def test_what_is_asked_of_a_report_is_a_list_of_chances(odd: Any) -> None:
+    """Levels of intervals, and probabilities to be placed in groups: anything else is refused in words."""
+    found = evaluation.report(Fixed(PLAIN), X, LABELS, epsilon=1.0, random_state=0)
+    with pytest.raises(InvalidParameter, match="numbers from 0 to 1"):
+        found.calibration.shares(odd)
+    model = LinearRegression().fit(X, LABELS)
+    found = evaluation.report(model, X, LABELS, epsilon=1.0, target_range=(0, 1), random_state=0)
+    with pytest.raises(InvalidParameter, match="level"):
+        found.interval_calibration(odd)
 
 
 def test_records_of_another_task_are_refused(ledger: Ledger) -> None:

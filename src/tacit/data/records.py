@@ -9,6 +9,7 @@ import numpy as np
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import RECORD, Unit
+from tacit.checks import finite_number, shown
 from tacit.data.columns import Column, Key, Uncoded
 from tacit.data.counted import CountedPersons
 from tacit.data.parts import Fixed, Slice
@@ -232,7 +233,7 @@ class Records:
         Persons are in one part with all their rows: records with a unit are split by it (`by="key"`).
         Reference: parallel composition, tacit/accounting/ledger.md.
         """
-        cut = shares or (0.8, 0.2)
+        cut = tuple(finite_number("each share", share) for share in shares or (0.8, 0.2))
         if by not in ("index", "key"):
             raise InvalidParameter(f'by must be "index" or "key", got {by!r}.')
         if by == "index" and self._unit is not None:
@@ -247,14 +248,10 @@ class Records:
             raise InvalidParameter(
                 "these records are a part already. Split the whole table into all the parts at once."
             )
-        if any(isinstance(share, bool) or not isinstance(share, int | float) or not share > 0 for share in cut):
-            raise InvalidParameter(f"shares must be positive numbers, got {shares!r}.")
-        if abs(sum(cut) - 1.0) > 1e-9 or len(cut) < 2:
-            raise InvalidParameter(f"shares must be two or more numbers that add up to 1, got {shares!r}.")
+        if min(cut) <= 0 or abs(sum(cut) - 1.0) > 1e-9 or len(cut) < 2:
+            raise InvalidParameter(f"shares must be two or more positive numbers that add up to 1, got {shown(cut)}.")
         usual = ("train", "test") if len(cut) == 2 else [f"part {number + 1}" for number in range(len(cut))]
-        labels = tuple(usual if names is None else names)
-        if len(set(labels)) != len(cut):
-            raise InvalidParameter(f"names must name the {len(cut)} parts differently, got {labels!r}.")
+        labels = _names(usual if names is None else names, len(cut))
         ends = [0, *(round(KEYS * sum(cut[: place + 1])) for place in range(len(cut) - 1)), KEYS]
         title = f"split by {self._key if by == 'key' else 'index'} at {ends[1:-1]} of {self.table_name}"
         parts = tuple(
@@ -356,6 +353,15 @@ class Records:
         where += ", MADE UP (a twin: no record is real)" if self.is_twin else ""
         whom = "" if self._unit is None else f", unit={self._unit!r}"
         return f"Records(n={self.n}, columns={len(self.columns)}{where}{whom})"
+
+
+def _names(names: object, count: int) -> tuple[str, ...]:
+    """Return the names of so many parts, if they are different texts."""
+    given: Any = names.tolist() if isinstance(names, np.ndarray) else names
+    texts = isinstance(given, list | tuple) and all(isinstance(name, str) and name for name in given)
+    if not texts or not len(given) == len(set(given)) == count:
+        raise InvalidParameter(f"names must be a list of {count} different texts, one a part, got {shown(names)}.")
+    return tuple(given)
 
 
 def payer(X: Any, ledger: Ledger | None, random_state: object) -> tuple[Ledger | None, Any]:

@@ -41,6 +41,13 @@ def refuse_regression(model: Any) -> None:
         )
 
 
+def refuse_without(model: Any, way: str) -> None:
+    """Refuse a model that lacks the method whose answers a score is made of."""
+    if not callable(getattr(model, way, None)):
+        name = type(model).__name__
+        raise InvalidParameter(f"{name} has no {way}, which this score is made of: wanted a fitted classifier.")
+
+
 def refuse_unlisted(model: Any) -> None:
     """Refuse a model that lists no classes, where a score is made of them."""
     if not tells_classes(model):

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.checks import checked_confidence, finite_number
+from tacit.checks import checked_confidence, finite_number, shown
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation.figure import Figure, Range, Report
@@ -101,7 +101,11 @@ class RegressionReport(Report):
 
     def interval_calibration(self, levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95)) -> Mapping[float, Figure]:
         """Return how many records lie in prediction +- z rmse, z being the normal quantile of each level."""
-        reach = {level: float(ndtri((1 + checked_confidence(level, "level")) / 2)) for level in levels}
+        try:
+            asked = [checked_confidence(level, "level") for level in levels]
+        except TypeError:
+            raise InvalidParameter(f"levels must be numbers such as (0.5, 0.9), got {shown(levels)}.") from None
+        reach = {level: float(ndtri((1 + level) / 2)) for level in asked}
         width = max(self.rmse.value, 1e-9 * self._unit)
         return {level: self.coverage(-z * width, z * width) for level, z in reach.items()}
 

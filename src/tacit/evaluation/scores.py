@@ -15,8 +15,7 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence, positive_number
 from tacit.data.labels import label as name
 from tacit.data.labels import places
-from tacit.errors import InvalidParameter
-from tacit.evaluation.matching import check_labels, refuse_predictor, refuse_regression, refuse_unlisted
+from tacit.evaluation.matching import check_labels, refuse_predictor, refuse_regression, refuse_unlisted, refuse_without
 from tacit.evaluation.reading import HeldOut, chances_of, held_out, predictions
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
@@ -94,7 +93,7 @@ def accuracy(
     or public, and answers for each row by itself.
     Reference: a mean of numbers in {0, 1}.
     """
-    held = _held(model, X, y, groups, ledger, random_state)
+    held = _held(model, "predict", X, y, groups, ledger, random_state)
     right = _equal(predictions(model, held), held.targets)
     return _mean(right.astype(np.float64), 1.0, Budget(epsilon, delta), confidence, held, label)
 
@@ -120,10 +119,8 @@ def log_loss(
     Reference: a mean of numbers in [0, largest].
     """
     top = positive_number("largest", largest)
-    held = _held(model, X, y, groups, ledger, random_state)
+    held = _held(model, "predict_proba", X, y, groups, ledger, random_state)
     refuse_unlisted(model)
-    if not hasattr(model, "predict_proba"):
-        raise InvalidParameter(f"a log-loss needs probabilities, and {type(model).__name__} has no predict_proba.")
     found = places(held.targets, model.classes_)
     chances = chances_of(model, held)
     own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
@@ -151,7 +148,7 @@ def confusion_matrix(
     Reference: a histogram over pairs of classes.
     """
     level = checked_confidence(confidence)
-    held = _held(model, X, y, groups, ledger, random_state)
+    held = _held(model, "predict", X, y, groups, ledger, random_state)
     refuse_unlisted(model)
     size = len(model.classes_)
     row = places(held.targets, model.classes_)
@@ -165,10 +162,11 @@ def confusion_matrix(
     return ConfusionMatrix(np.maximum(matrix.value, 0.0), np.asarray(model.classes_), noise.error(level), level, matrix)
 
 
-def _held(model: Any, X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
+def _held(model: Any, way: str, X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
     """Return the rows to judge on; refuse, in public, a model or labels that cannot match."""
     refuse_predictor(model)
     refuse_regression(model)
+    refuse_without(model, way)
     check_labels(model, X, y)
     return held_out(X, y, groups, ledger, random_state, classes=True)
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from tacit.checks import checked_share, finite_number, positive_number
+from tacit.checks import checked_share, finite_number, positive_number, shown
+from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
@@ -57,8 +58,14 @@ class Calibration:
 
     def shares(self, probabilities: ArrayLike) -> Floats:
         """Return, for each of these probabilities, which part of it counts in which group: rows that add to 1."""
+        try:
+            given = np.asarray(probabilities, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(())
+        if given.ndim != 1 or not np.all((given >= 0) & (given <= 1)):
+            raise InvalidParameter(f"probabilities must be a list of numbers from 0 to 1, got {shown(probabilities)}.")
         with np.errstate(divide="ignore"):
-            scores = np.clip(logit(np.asarray(probabilities, dtype=np.float64)), -SURE, SURE)
+            scores = np.clip(logit(given), -SURE, SURE)
         bins, share = self.knots.placed(scores)
         rows, parts = np.arange(len(scores)), np.zeros((len(scores), self.knots.count))
         parts[rows, self.knots.lower[bins]] = 1 - share

@@ -1,6 +1,6 @@
 """The best of several candidates, chosen privately by random repetition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, Self, final
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
+from tacit.checks import shown
 from tacit.data.records import Records, payer
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.estimators.announced import Announced
@@ -157,11 +158,14 @@ class PrivateSearch(Announced, OwnSeed, MetaEstimatorMixin, BaseEstimator):  # t
     def _listed(self) -> list[Mapping[str, Any]]:
         """Return the parameters of every candidate."""
         given = self.candidates
-        listed: Sequence[Any] = list(ParameterGrid(dict(given))) if isinstance(given, Mapping) else given
+        try:
+            listed: Any = list(ParameterGrid(dict(given))) if isinstance(given, Mapping) else given
+        except (TypeError, ValueError):  # what stands for a parameter is no list of values
+            listed = None
         if not isinstance(listed, list | tuple) or not listed or not all(isinstance(each, Mapping) for each in listed):
             raise InvalidParameter(
                 'candidates must be a list of parameters such as [{"alpha": 0.1}, {"alpha": 1.0}], or lists of values '
-                f'to combine such as {{"alpha": [0.1, 1.0]}}, got {type(given).__name__}.'
+                f'to combine such as {{"alpha": [0.1, 1.0]}}, got {shown(given)}.'
             )
         names = {str(name) for each in listed for name in each}
         if told := names & set(_TOLD):
