@@ -1,5 +1,7 @@
 """Private cross-validation: its price, its folds, its scores."""
 
+import sqlite3
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,51 @@ def test_persons_are_in_one_fold(ledger):
     with pytest.raises(InvalidParameter):
         private_cross_validate(PrivateLogisticRegression(1.0), records, epsilon=1.0, ledger=ledger)
     assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("ids", ["all", "half"])
+def test_no_record_moves_others_to_another_fold(tmp_path, ids, monkeypatch):
+    """Rows of a database without an id lie in one fold together: a record's primary key moves nobody to another."""
+    folds = []
+    for name, first in (("one", 0), ("other", 5000)):
+        with sqlite3.connect(tmp_path / name) as connection:
+            connection.execute("CREATE TABLE t (pk INTEGER PRIMARY KEY, who TEXT, a REAL, b REAL, yes TEXT)")
+            for row in range(100):
+                who = f"p{row // 2}" if ids == "all" or row % 4 else None
+                cells = (row or first, who, row / 100, 0.0, "ny"[row % 2])
+                connection.execute("INSERT INTO t VALUES (?, ?, ?, ?, ?)", cells)
+        connection.close()
+        schema = Schema({**SCHEMA.columns, "yes": Flag("n", "y")}, target="yes")
+        records = Records((f"sqlite:///{tmp_path}/{name}", "t"), schema, unit="who")
+        seen = []
+
+        def judged(setting, train, test, *_, seen=seen):
+            cells = [sorted(row for block in part.X.blocks(["a"]) for row in block["a"]) for part in (train, test)]
+            seen.append(cells)
+            return 0.5, None
+
+        monkeypatch.setattr("tacit.model_selection.cross_validation.judged", judged)
+        private_cross_validate(PrivateLogisticRegression(1.0), records, epsilon=1.0, random_state=0)
+        folds.append(seen)
+    assert folds[0] == folds[1]
+    assert all(sorted(train + test) == [row / 100 for row in range(100)] for train, test in folds[0])
+    assert len({row for _, test in folds[0] for row in test}) == sum(len(test) for _, test in folds[0]) == 100
+
+
+def test_as_many_persons_with_an_id_as_folds_are_needed(tmp_path, ledger):
+    """Rows of a database without an id count as one, and the refusal charges nothing."""
+    with sqlite3.connect(tmp_path / "t") as connection:
+        connection.execute("CREATE TABLE t (who TEXT, a REAL, b REAL, yes TEXT)")
+        ids = [*["p"] * 20, "q", *[None] * 20]
+        connection.executemany("INSERT INTO t VALUES (?, 0, 0, 'n')", [(who,) for who in ids])
+    connection.close()
+    records = Records((f"sqlite:///{tmp_path}/t", "t"), SCHEMA, unit="who")
+    with pytest.raises(InvalidParameter, match=r"5 folds need .* got 3"):
+        private_cross_validate(PrivateLogisticRegression(1.0), records, epsilon=1.0, ledger=ledger)
+    assert ledger.entries() == []
+    found = private_cross_validate(PrivateLogisticRegression(1.0), records, epsilon=1.0, folds=3, random_state=0)
+    assert len(found.scores) == 3
+    assert found.noise_error > 0.5
 
 
 def test_regressions_are_scored_by_their_error():

@@ -31,12 +31,13 @@ class Persons:
     Assumes: ids belong to the persons: a replaced person keeps their id. Persons under one id count as one.
     Reference: persons.md.
 
-    Numbers follow the ids, not the order of the rows. A row without an id is a person of its own. `whom` has the name
-    of the column of ids.
+    Numbers follow the ids, not the order of the rows. A row without an id is a person of its own, with a number from
+    `named` on, which does follow it. `whom` has the name of the column of ids.
     """
 
     owners: Integers
     n: int
+    named: int
     whom: Unit = GROUPS
 
     @classmethod
@@ -59,7 +60,7 @@ class Persons:
         owners = np.empty(len(ids), dtype=np.int64)
         owners[~missing] = places
         owners[missing] = np.arange(len(known), len(known) + int(missing.sum()))
-        return cls(owners, len(known) + int(missing.sum()), whom)
+        return cls(owners, len(known) + int(missing.sum()), len(known), whom)
 
     @cached_property
     def weights(self) -> Floats:

@@ -19,7 +19,7 @@ from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price, price_of
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism, typed_below
-from tacit.model_selection.data import Data, checked_estimator, places
+from tacit.model_selection.data import Data, checked_estimator
 from tacit.model_selection.judging import Scoring, checked_scoring, in_words, judged
 from tacit.model_selection.search import told
 from tacit.noise import Source
@@ -118,10 +118,7 @@ def private_cross_validate(
     mechanism, chosen = _mechanism(estimator, epsilon, folds), checked_scoring(scoring, estimator)
     level = checked_confidence(confidence)
     data = Data.of(clone(estimator), X, y, groups)
-    if data.slots < mechanism.folds:
-        raise InvalidParameter(f"{mechanism.folds} folds need as many records, got {data.slots}.")
-    fold = np.empty(data.slots, dtype=np.intp)
-    fold[places(data.slots)] = np.arange(data.slots) % mechanism.folds
+    fold = data.folds(mechanism.folds)
     setting = told(clone(estimator), data)
     price = data.part(fold != 0).price(setting)
     if random_state is None:
@@ -141,9 +138,10 @@ def private_cross_validate(
         raise QueryFailed("a fit of the cross-validation failed; why is not told, as it may depend on records.")
     scores = np.array([in_words(chosen, each, data.target_range) for each in found.value.tolist()])
     # A bound on each fold's noise that all keep at once; independent noises of both signs partly cancel, at least so.
-    each = law.error(1 - (1 - level) / mechanism.folds) / (data.slots // mechanism.folds)
+    smallest = int(np.bincount(fold).min())
+    each = law.error(1 - (1 - level) / mechanism.folds) / smallest
     width = abs(in_words(chosen, 1.0, data.target_range) - in_words(chosen, 0.0, data.target_range))
-    typical = law.standard_deviation / (data.slots // mechanism.folds) / sqrt(mechanism.folds * (1 - level))
+    typical = law.standard_deviation / smallest / sqrt(mechanism.folds * (1 - level))
     noise = width * min(each, typical)
     return CrossValidation(scores, float(scores.mean()), noise, level, chosen, found.map(lambda _: scores))
 

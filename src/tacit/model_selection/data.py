@@ -1,8 +1,8 @@
 """Data that can be cut into parts by public coins: records, or rows with their targets.
 
 A *slot* is what is protected: a record, or a person with all their rows. Which part a slot is in depends on its number
-alone, so that replacing what is in it moves nothing else: training on one part and judging on another compose in
-parallel.
+alone, and its number on nothing that is in any slot, so that replacing what is in one moves nothing else: training on
+one part and judging on another compose in parallel.
 """
 
 import inspect
@@ -124,6 +124,25 @@ class Data:
         """Return what fitting a model to this costs."""
         price: Price = model.price(self.X, **self._owned)
         return price
+
+    def folds(self, count: int) -> Codes:
+        """Return the fold of each slot, by public coins.
+
+        Where rows have no fixed place, those without an id are in one fold: which comes first follows from all records.
+        """
+        numbers = np.arange(self.slots)
+        if isinstance(self.X, Records) and not self.X.table.ordered:
+            persons = self.X.persons()
+            assert persons is not None
+            numbers = np.minimum(numbers, persons.named)
+        apart = int(numbers[-1]) + 1
+        if apart < count:
+            raise InvalidParameter(
+                f"{count} folds need as many records, or persons with an id in a table of a database, got {apart}."
+            )
+        fold = np.empty(apart, dtype=np.intp)
+        fold[places(apart)] = np.arange(apart) % count
+        return np.asarray(fold[numbers])
 
     @property
     def _owners(self) -> NDArray[Any] | None:
