@@ -1,6 +1,7 @@
 """What a data set of a service offers and what its twin offers is the same, name by name and call by call."""
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -12,9 +13,10 @@ from support.served import served
 from support.service import SCHEMA, made_up_table, running
 from tacit import Client, InteractiveKernelPredictor, PrivateLogisticRegression, StatisticalQuery, public_data
 from tacit.budget import Budget
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, UnsupportedEvent
 from tacit.evaluation import TwoClassReport
 from tacit.kernels import RBF
+from tacit.queries import Histogram
 from tacit.service.registering import Declared, register
 
 OLD = StatisticalQuery(lambda t: t.age > 60)
@@ -136,6 +138,57 @@ def test_what_a_service_does_not_do_its_twin_does_not_do(pair):
             data.fit(PrivateLogisticRegression(epsilon=1.0, random_state=3))
         with pytest.raises(InvalidParameter, match="part must be"):
             data.fit(PrivateLogisticRegression(epsilon=1.0), part="left over")
+
+
+MANY = Histogram("age", tuple((float(level),) for level in range(10_001)))
+FIT, PURE = PrivateLogisticRegression(epsilon=0.5, delta=1e-6, perturbation="gradient"), {"epsilon": 0.1}
+REFUSED: dict[str, Any] = {
+    "too many queries": lambda data: data.oracle().ask_all([OLD] * 201, epsilon=0.1, delta=1e-7),
+    "too many numbers": lambda data: data.oracle().preview([MANY], epsilon=0.1, delta=1e-7),
+    "a key with an accent": lambda data: data.oracle().ask(OLD, epsilon=0.1, delta=1e-7, key="é"),
+    "a key that is too long": lambda data: data.fit(FIT, key="k" * 201),
+    "a model of elsewhere": lambda data: data.report(_elsewhere(data), epsilon=0.1, delta=1e-7),
+    "its price": lambda data: data.price(_elsewhere(data), epsilon=0.1, delta=1e-7),
+    "no error at all": lambda data: data.price(data.fit(FIT), error=0, delta=1e-7),
+    "an epsilon and an error": lambda data: data.price(data.fit(FIT), error=0.1, epsilon=0.1, delta=1e-7),
+}
+REFUSED_BY_GAUSSIAN: dict[str, Any] = {
+    "a pure question": lambda data: data.oracle().ask(OLD, **PURE),
+    "a pure price": lambda data: data.price(OLD, **PURE),
+    "a pure fit": lambda data: data.fit(PrivateLogisticRegression(epsilon=0.1)),
+    "the price of one": lambda data: data.price(PrivateLogisticRegression(epsilon=0.1)),
+    "a pure report": lambda data: data.report(data.fit(FIT), **PURE),
+    "a pure predictor": lambda data: data.predictor(InteractiveKernelPredictor(RBF(1.0), 0.5, landmarks=20)),
+}
+
+
+def _elsewhere(data: Any) -> Any:
+    twin = data if data.is_twin else data.twin()
+    return PrivateLogisticRegression(epsilon=1.0, random_state=1).fit(twin.records("train"))
+
+
+@pytest.mark.parametrize("accountant", ["basic", "renyi", "gaussian"])
+def test_what_the_service_refuses_its_twin_refuses(tmp_path: Path, accountant: str) -> None:
+    """In the same way, of whatever kind the account is; what it takes its twin takes; both know how large parts are."""
+    with (
+        running(tmp_path / "s", budget=Budget(20.0, 1e-4), accountant=accountant) as found,
+        served(found.client.app) as url,
+        Client(url, found.tokens["alice"]) as client,
+    ):
+        data = client.dataset("clinic")
+        twin = data.twin()
+        for what, act in {**REFUSED, **(REFUSED_BY_GAUSSIAN if accountant == "gaussian" else {})}.items():
+            said = []
+            for each in (data, twin):
+                with pytest.raises((InvalidParameter, UnsupportedEvent)) as refused:
+                    act(each)
+                said.append(type(refused.value))
+            assert said[0] is said[1], what
+        for each in (data, twin):
+            assert len(each.oracle("test").ask_all([OLD] * 200, epsilon=0.1, delta=1e-7)) == 200
+            assert each.report(each.fit(FIT), epsilon=0.1, delta=1e-7).figures()
+        for part in data.parts:
+            assert data.oracle(part).n == twin.oracle(part).n
 
 
 @pytest.mark.filterwarnings("ignore:these are records that the model was fitted to")

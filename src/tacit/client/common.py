@@ -7,6 +7,7 @@ not offer either.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -148,6 +149,7 @@ class AnyDataset(ABC):
         self.public: tuple[str, ...] = tuple(facts["public"])
         self.budget: Budget = amount(facts["budget"])
         self.guarantee: str = facts["guarantee"]
+        self._served: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     @property
     @abstractmethod
@@ -224,6 +226,13 @@ class AnyDataset(ABC):
     @abstractmethod
     def _price_of_fit(self, estimator: Any, part: str) -> ServedPrice:
         """Return what a fit would cost."""
+
+    def _id_of(self, model: Any) -> str:
+        """Return the id of a model that was fitted to these records."""
+        served = model if isinstance(model, str) else self._served.get(model)
+        if served is None:
+            raise InvalidParameter("the service scores models that it fitted itself: dataset.fit(...) returns one.")
+        return served
 
     def _checked_part(self, part: str) -> str:
         """Return a part that there is."""

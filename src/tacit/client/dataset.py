@@ -3,9 +3,9 @@
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from tacit.client.common import AnyDataset, AnyOracle, AnyPredictor
 from tacit.client.points import plain_points
 from tacit.client.twin import Twin
 from tacit.client.wire import Wire, named
-from tacit.errors import InvalidParameter
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
@@ -40,7 +39,6 @@ class Dataset(AnyDataset):
     def __init__(self, wire: Wire, facts: dict[str, Any]) -> None:
         super().__init__(facts)
         self._wire = wire
-        self._served: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     @property
     def left(self) -> Budget:
@@ -101,12 +99,6 @@ class Dataset(AnyDataset):
     def _plain(self, queries: Sequence[Query]) -> list[dict[str, Any]]:
         return [plain_query(query, self.schema.columns) for query in queries]
 
-    def _id_of(self, model: Any) -> str:
-        served = model if isinstance(model, str) else self._served.get(model)
-        if served is None:
-            raise InvalidParameter("the service scores models that it fitted itself: dataset.fit(...) returns one.")
-        return served
-
     def _job(self, kind: str, body: Mapping[str, Any], key: str | None) -> dict[str, Any]:
         """Have something done, wait for it, and return its result."""
         job = self._wire.post("datasets", self.name, kind, body=body, key=key)["job"]
@@ -119,8 +111,8 @@ class Dataset(AnyDataset):
                 told(job["done"], job["total"])
         if job["state"] != "done":
             error = job["error"] or {"kind": "ServiceError", "message": f"it was {job['state']}."}
-            charged = "It was charged." if job["charged"] else "Nothing was charged."
-            raise named(str(error["kind"]), f"{error['message'].removesuffix(charged).strip()} {charged}")
+            charged = {True: "It was charged.", False: "Nothing was charged."}.get(job["charged"], "")
+            raise named(str(error["kind"]), f"{error['message'].removesuffix(charged).strip()} {charged}".strip())
         return dict(job["result"])
 
     def _loaded(self, model: str) -> Any:
@@ -146,12 +138,13 @@ class ServedOracle(AnyOracle):
         self._wire, self._dataset, self._part = wire, dataset, part
         self.columns = tuple(dataset.schema.columns)
 
-    @property
+    @cached_property
     def n(self) -> int:  # type: ignore[override]
         """The number of records, or of persons, of the part: every price of scores tells it."""
         if self._part == "all":
             return self._dataset.n
-        return int(self._dataset._quoted("report", self._part, epsilon=1.0)["n"])
+        # With a delta: accounts of every kind price Gaussian noise.
+        return int(self._dataset._quoted("report", self._part, epsilon=1.0, delta=1e-9)["n"])
 
     def _plan(self, queries: list[Query], how: Mapping[str, Any]) -> Plan:
         return plan_of(

@@ -75,7 +75,7 @@ class Wire:
     def post(self, *steps: str, body: Mapping[str, Any], key: str | None = None) -> Any:
         """Send plain values; with a key of its own, or the caller's, so that a retry is one request."""
         return self._plain(
-            self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": key or unique_name()})
+            self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": checked_key(key) or unique_name()})
         )
 
     def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> "httpx.Response":
@@ -110,6 +110,13 @@ class Wire:
             return response.json()
         except ValueError:
             raise ServiceError("what answered is no tacit service: it sent something other than JSON.") from None
+
+
+def checked_key(key: object) -> str | None:
+    """Return a key of the caller's own, if there is one: what goes into a header, and what a service takes."""
+    if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and len(key) <= 200):
+        raise InvalidParameter("key must be a plain text of at most 200 letters, none of them with an accent.")
+    return key
 
 
 def refusal(response: "httpx.Response") -> TacitError:

@@ -1,6 +1,5 @@
 """Statistical questions over HTTP: what they would cost, and their answers."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -10,22 +9,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
 from tacit.queries.oracle.plan import Plan
 from tacit.service.datasets import Dataset, amount
 from tacit.service.expected import error_of_plan
 from tacit.service.plain import plain_plan
+from tacit.service.questions import queries_of
 from tacit.service.remembering import Remembering
 from tacit.service.requests import Asked, answered
 from tacit.service.state import State
 from tacit.service.tokens import Caller
-from tacit.sums.plain import query_of
 from tacit.sums.query import Query
 
 Part = Literal["all", "train", "test"]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
-_MOST_NUMBERS = 10_000
 
 
 class Questions(BaseModel):
@@ -37,7 +34,7 @@ class Questions(BaseModel):
         json_schema_extra={"examples": [{"queries": [{"mean": "age > 60"}], "epsilon": 0.1}]},
     )
 
-    queries: list[dict[str, Any]] = Field(min_length=1, max_length=200)
+    queries: list[dict[str, Any]] = Field(min_length=1)
     epsilon: Amount | None = None
     tolerance: Amount | None = None
     delta: Amount = 0.0
@@ -104,18 +101,7 @@ def paying(oracle: StatisticalOracle) -> Ledger:
 
 
 def _queries(questions: Questions, dataset: Dataset) -> list[Query]:
-    """Return the queries, if answering them takes no longer than may be: by public facts, before anything is read."""
-    letters, most = len(json.dumps(questions.queries)), dataset.most_work
-    if letters * dataset.n > most:
-        raise InvalidParameter(
-            f"the questions of one request may have {most // dataset.n:,} letters where there are {dataset.n:,} "
-            f"records, and these have {letters:,}: ask in several."
-        )
-    found = [query_of(each) for each in questions.queries]
-    size = sum(query.size for query in found)
-    if size > _MOST_NUMBERS:
-        raise InvalidParameter(f"one request may ask for {_MOST_NUMBERS} numbers, got {size}: ask in several.")
-    return found
+    return queries_of(questions.queries, dataset.n, dataset.most_work)
 
 
 def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger, raised: Budget | None) -> dict[str, Any]:

@@ -50,9 +50,16 @@ def epsilon_of_predictor(predictor: InteractiveKernelPredictor, records: Records
     return _smallest(expected, error)
 
 
-def epsilon_of_report(n: int, delta: float, error: float) -> float:
-    """Return the epsilon at which the scores of n records will be about so far off."""
-    return _smallest(lambda epsilon: expected_error(n, Budget(epsilon, delta)), error)
+def budget_of_report(n: int, epsilon: float | None, delta: float, error: float | None) -> Budget:
+    """Return what the scores of n records cost: at an epsilon, or at the one that makes them about so far off."""
+    if (epsilon is None) == (error is None):
+        raise InvalidParameter("give either an epsilon to spend or an error to keep.")
+    if error is not None:
+        epsilon = _smallest(lambda found: expected_error(n, Budget(found, delta)), error)
+    budget = Budget(epsilon or 0, delta)
+    if not budget.exact_epsilon:
+        raise InvalidParameter("epsilon must be above 0 to learn anything.")
+    return budget
 
 
 def _smallest(expected: Callable[[float], float], error: float) -> float:

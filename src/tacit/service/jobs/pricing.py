@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.accounting.ledger import Ledger
-from tacit.budget import Budget
 from tacit.data.records import Records
-from tacit.errors import InvalidParameter
 from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.service.asking import quoted
 from tacit.service.datasets import Dataset, amount
-from tacit.service.expected import epsilon_of_predictor, epsilon_of_report, error_of_predictor, error_of_report
+from tacit.service.expected import budget_of_report, epsilon_of_predictor, error_of_predictor, error_of_report
 from tacit.service.jobs import fits
 from tacit.service.jobs.bodies import FitBody, ReportPriceBody, SessionPriceBody
 from tacit.service.sessions import opening
@@ -38,13 +36,8 @@ def price_of_session(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) 
 def price_of_report(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what scores would cost and about how far off they will be, whatever the model is."""
     asked = ReportPriceBody.model_validate(body)
-    if (asked.epsilon is None) == (asked.error is None):
-        raise InvalidParameter("give either an epsilon to spend or an error to keep.")
     records = fits.part_of(dataset, {"part": asked.part})
-    found = asked.epsilon if asked.error is None else epsilon_of_report(records.n, asked.delta, asked.error)
-    budget = Budget(found or 0, asked.delta)
-    if not budget.exact_epsilon:
-        raise InvalidParameter("epsilon must be above 0 to learn anything.")
+    budget = budget_of_report(records.n, asked.epsilon, asked.delta, asked.error)
     event, expected = foreseen_sketch(records.n, budget).event, error_of_report(records.n, budget)
     account = _account(dataset, caller, records)
     words = f"scores cost {budget}"
