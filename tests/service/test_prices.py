@@ -38,6 +38,7 @@ def done(served: Running, kind: str, body: Any) -> Any:
     raise AssertionError(found)
 
 
+@pytest.mark.filterwarnings("ignore:these are records that the model was fitted to")
 @pytest.mark.parametrize("accountant", get_args(Accountant))
 def test_a_price_is_what_the_account_loses(tmp_path: Path, accountant: str) -> None:
     """Of a question, a fit, a session and scores: what was priced, what is said to be paid and what is gone agree."""
