@@ -1,13 +1,20 @@
 """Pages: signed in by a cookie, guarded forms, text that stays text, and nothing from anywhere else."""
 
+import ast
+import html
 import re
 import time
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.pages import ASK, GUARD, field, send, sign_in
 from support.service import Running, running
-from tacit import load
+from tacit import Schema, load
+from tacit.data import Category, Flag
+from tacit.sums.language.text import function_of, written
 
 
 @pytest.fixture
@@ -140,6 +147,60 @@ def test_a_question_that_is_none_is_refused_on_its_own_page(clinic):
         assert "<script" not in told.text
         assert "<b>" not in told.text
     assert not clinic.service.datasets.get("clinic").account.spent
+
+
+NAMES = [
+    "class",
+    "from",
+    "in",
+    "is",
+    "not",
+    "True",
+    "None",
+    "lambda",
+    "a b",
+    "it's",
+    'a"b',
+    "ª",
+    "ﬁ",
+    "x\\y",
+    "column",
+    "[]",
+]
+
+
+def test_columns_of_any_name_are_in_examples_scripts_and_histograms(tmp_path):
+    """What a page offers is a question and a script that can be read, whatever letters columns and levels have."""
+    draw = np.random.default_rng(0)
+    for place, names in enumerate((NAMES, NAMES[::-1])):
+        levels = ["it's", 'so "b"']
+        columns = {name: Category(levels) for name in names}
+        table = {name: draw.choice(levels, 100) for name in names} | {"y": draw.random(100) < 0.5}
+        schema = Schema({**columns, "y": Flag()}, target="y")
+        with running(tmp_path / str(place), table=table, schema=schema, key=None, shares={}) as found:
+            sign_in(found, "alice")
+            shown = html.unescape(found.client.get("/datasets/clinic").text)
+            script = ast.parse(re.search(r"(from tacit import Client.*?)</pre>", shown, re.DOTALL)[1])
+            calls = [each for each in ast.walk(script) if isinstance(each, ast.Call)]
+            (example,) = (each.args[0].value for each in calls if ast.unparse(each.func) == "StatisticalQuery")
+            ask = {**ASK, "action": "price"}
+            assert send(found, "/datasets/clinic", **{**ask, "question": example}).status_code == 200, example
+            for name in names if not place else ():
+                told = send(found, "/datasets/clinic", **{**ask, "kind": "histogram", "question": name})
+                assert told.status_code == 200, name
+
+
+@given(st.text(min_size=1))
+def test_a_name_is_written_so_that_it_is_read(name):
+    """Keywords, constants, names that Python spells otherwise, quotes: what is read is this name, and nothing else."""
+    read = []
+
+    class Table:
+        def __getitem__(self, name):
+            read.append(name)
+
+    function_of(written(name))(Table())
+    assert read == [name]
 
 
 def test_a_budget_that_is_spent_says_so(clinic):

@@ -27,6 +27,15 @@ def function_of(question: str) -> Callable[[Any], Any]:
     return lambda table: _read(tree, table)
 
 
+def written(name: str) -> str:
+    """Return a column's name as a question has it: as it is if that is read as this name, and else as a text."""
+    try:
+        tree = ast.parse(name, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = None
+    return name if isinstance(tree, ast.Name) and tree.id == name else f"column({name!r})"
+
+
 def _read(node: ast.expr, table: Any) -> Any:
     """Return the expression that a part of a question stands for."""
     match node:

@@ -22,6 +22,7 @@ from tacit.service.refusals import body_of, forbidden, status_of
 from tacit.service.requests import checked_key
 from tacit.service.routes import datasets
 from tacit.service.tokens import Caller
+from tacit.sums.language.text import written
 
 router = APIRouter(prefix="/datasets/{name}", route_class=PageRoute)
 
@@ -109,7 +110,7 @@ def _histogram(name: str, given: Mapping[str, str], schema: Schema) -> dict[str,
     if not isinstance(column, Levelled) or isinstance(column, Moment):
         raise InvalidParameter("the share of each level is of columns that declare levels or are flags: one on a line.")
     levels = [True, False] if isinstance(column, Flag) else list(column.classes)
-    return {"histogram": said(name), "levels": levels}
+    return {"histogram": written(name), "levels": levels}
 
 
 def _declared_range(question: str, schema: Schema) -> tuple[float, float]:
@@ -161,21 +162,16 @@ def _page(
     )  # fmt: skip
 
 
-def said(name: str) -> str:
-    """Return a column as a question names it."""
-    return name if name.isidentifier() else f"column({name!r})"
-
-
 def _example(schema: Schema) -> str:
     """Return a question about the first columns: a middle of what was declared, which says nothing of records."""
     found = []
     for name, column in schema.columns.items():
         if isinstance(column, Number):
-            found.append(f"{said(name)} > {(column.low + column.high) / 2:g}")
+            found.append(f"{written(name)} > {(column.low + column.high) / 2:g}")
         elif isinstance(column, Flag):
-            found.append(said(name))
+            found.append(written(name))
         elif isinstance(column, Levelled) and not isinstance(column, Moment):
-            found.append(f"{said(name)} == {column.classes[0]!r}")
+            found.append(f"{written(name)} == {column.classes[0]!r}")
     return " and ".join(found[:2])
 
 
@@ -185,6 +181,6 @@ def _script(dataset: Dataset) -> str:
         "from tacit import Client, PrivateLogisticRegression, StatisticalQuery\n\n"
         f'data = Client("https://this-address").dataset("{dataset.name}")  # the token: TACIT_TOKEN\n'
         "data = data.twin()  # made-up records; leave this line out when the script is ready\n"
-        f'print(data.oracle().ask(StatisticalQuery("{question}"), epsilon=0.1))\n'
+        f"print(data.oracle().ask(StatisticalQuery({question!r}), epsilon=0.1))\n"
         "print(data.fit(PrivateLogisticRegression(epsilon=0.5)).release_.guarantee)\n"
     )
