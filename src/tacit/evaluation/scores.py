@@ -93,7 +93,8 @@ def accuracy(
     or public, and answers for each row by itself.
     Reference: a mean of numbers in {0, 1}.
     """
-    held = _held(model, "predict", X, y, groups, ledger, random_state)
+    held = _held(model, X, y, groups, ledger, random_state)
+    refuse_without(model, "predict")
     right = _equal(predictions(model, held), held.targets)
     return _mean(right.astype(np.float64), 1.0, Budget(epsilon, delta), confidence, held, label)
 
@@ -119,8 +120,9 @@ def log_loss(
     Reference: a mean of numbers in [0, largest].
     """
     top = positive_number("largest", largest)
-    held = _held(model, "predict_proba", X, y, groups, ledger, random_state)
+    held = _held(model, X, y, groups, ledger, random_state)
     refuse_unlisted(model)
+    refuse_without(model, "predict_proba")
     found = places(held.targets, model.classes_)
     chances = chances_of(model, held)
     own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
@@ -148,8 +150,9 @@ def confusion_matrix(
     Reference: a histogram over pairs of classes.
     """
     level = checked_confidence(confidence)
-    held = _held(model, "predict", X, y, groups, ledger, random_state)
+    held = _held(model, X, y, groups, ledger, random_state)
     refuse_unlisted(model)
+    refuse_without(model, "predict")
     size = len(model.classes_)
     row = places(held.targets, model.classes_)
     guess = places(predictions(model, held), model.classes_)
@@ -162,11 +165,10 @@ def confusion_matrix(
     return ConfusionMatrix(np.maximum(matrix.value, 0.0), np.asarray(model.classes_), noise.error(level), level, matrix)
 
 
-def _held(model: Any, way: str, X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
+def _held(model: Any, X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
     """Return the rows to judge on; refuse, in public, a model or labels that cannot match."""
     refuse_predictor(model)
     refuse_regression(model)
-    refuse_without(model, way)
     check_labels(model, X, y)
     return held_out(X, y, groups, ledger, random_state, classes=True)
 
