@@ -87,7 +87,7 @@ def test_a_target_of_one_class_is_answered_like_any_other(clinic):
         write_table(clinic.folder / "patients.csv", ill=ill)
         ended = clinic.run(
             "train", "patients.csv", "--schema", "s.toml", "--epsilon", "0.5", "--output", "m.tacit",
-            "--ledger", clinic.address, "--json",
+            "--ledger", clinic.address, "--overwrite", "--json",
         )  # fmt: skip
         told[ill] = {name: ended.plain[name] for name in ended.plain if name not in ("left", "entry")}, ended.err
         assert len(clinic.run("predict", "m.tacit", "patients.csv").out.splitlines()) == 301

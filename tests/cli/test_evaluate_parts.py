@@ -21,7 +21,7 @@ def test_the_other_part_is_the_default(parted):
     assert told["judged"] == "held out"
     assert told["n"] < 100
     assert str(parted.ledger.spent) == "epsilon=0.5, delta=0"
-    said = parted.run(*JUDGE, "--seed", "1")
+    said = parted.run(*JUDGE, "--seed", "1", "--overwrite")
     assert f"{told['n']} records held out" in said.out
     assert "the part 'test'" in said.err
     page = (parted.folder / "m.scores.html").read_text("utf-8")
@@ -60,7 +60,7 @@ def test_a_split_by_another_key_is_refused(clinic):
     assert refused.code == 2
     assert "overlap" in refused.err
     assert clinic.ledger.head == before
-    assert clinic.train("--part", "train", "--key", "id", "--seed", "1").code == 0
+    assert clinic.train("--part", "train", "--key", "id", "--seed", "1", "--overwrite").code == 0
     told = clinic.run(*JUDGE, "--seed", "1", "--json").plain
     assert told["judged"] == "held out"
     assert "--key id" in (clinic.folder / "m.scores.html").read_text("utf-8")

@@ -98,6 +98,7 @@ def test_no_word_of_a_card_is_an_order_to_the_terminal(trained):
 
 def test_a_model_of_enormous_numbers_is_scored_for_its_charge(trained):
     """Coefficients near the largest float: the scores are told, the report is made, no warning depends on records."""
+    assert trained.train("--part", "train", "--seed", "1", "--overwrite").code == 0
     model = tacit.load("m.tacit")
     model.coef_ = np.full_like(model.coef_, 1.7e308)
     tacit.save(model, "h.tacit")

@@ -60,10 +60,10 @@ def _raising(error):
 
 def test_results_go_to_stdout_and_words_to_stderr(trained):
     """What is piped is the result alone; `--quiet` leaves no word besides; there is no colour and no prompt."""
-    loud = trained.train("--json")
+    loud = trained.train("--json", "--overwrite")
     assert loud.plain["model"] == "m.tacit"
     assert "No ledger was given" in loud.err
-    quiet = trained.train("--seed", "1", "--quiet")
+    quiet = trained.train("--seed", "1", "--quiet", "--overwrite")
     assert quiet.err == ""
     draft = trained.run("schema", "draft", "patients.csv")
     assert draft.err
@@ -83,7 +83,7 @@ def test_a_narrow_terminal_cuts_no_word_and_no_command(trained, monkeypatch, wid
     inspected = trained.run("inspect", "m.tacit").out
     assert max(map(len, inspected.splitlines())) <= width
     assert trained.ledger.head in "".join(inspected.split())
-    told = trained.train("--seed", "1").out
+    told = trained.train("--seed", "1", "--overwrite").out
     assert "next       tacit inspect m.tacit\n" in told
 
 
@@ -436,5 +436,5 @@ def test_persons_are_protected_where_a_unit_is_named(clinic):
     assert clinic.train("--unit", "patient", "--ledger", clinic.address).code == 2
     people = f"sqlite:///{clinic.folder}/people.db"
     assert clinic.run("ledger", "create", people, "--name", "p", "--epsilon", "1", "--unit", "person").code == 0
-    assert clinic.train("--unit", "patient", "--ledger", people).code == 0
+    assert clinic.train("--unit", "patient", "--ledger", people, "--overwrite").code == 0
     assert json.loads(clinic.run("inspect", "m.tacit", "--card", "json").out)["tacit"]["unit"] == "person"

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -105,7 +106,9 @@ def test_the_command_on_the_report_can_be_pasted(stays, command):
     assert told.code == 0, told.err
     page = html.unescape((stays.folder / "a model.html").read_text("utf-8"))
     again = shlex.split(re.search(r"<pre>(tacit .*)</pre>", page)[1])
-    repeated = stays.run(*again[1:], "--ledger", stays.address)
+    assert again[again.index("--ledger") + 1] == f"sqlite:///{Path(stays.address).name}"
+    assert again[again.index("--output") + 1] == "a model.tacit"
+    repeated = stays.run(*again[1:], "--overwrite")
     assert repeated.code == 0, repeated.err
     first, second = (entry for entry in stays.ledger.entries() if entry.amount != Budget(0))
     assert (first.path, first.event, first.label) == (second.path, second.event, second.label)
@@ -118,7 +121,7 @@ def test_the_command_on_the_report_can_be_pasted(stays, command):
 
 def test_every_dry_run_tells_whom_it_protects_and_whether_it_can_be_paid(stays):
     """The same keys and the same words for a model, a search, scores and an answer."""
-    assert stays.run(*asked("train"), "--part", "train", "--ledger", stays.address, "--output", "m.tacit").code == 0
+    assert stays.run(*asked("train"), "--ledger", stays.address, "--output", "m.tacit").code == 0
     scores = ["evaluate", "m.tacit", TABLE, "--unit", "Pat #", "--epsilon", "0.5"]
     commands = [
         asked("train"),

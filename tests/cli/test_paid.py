@@ -115,7 +115,7 @@ def test_whatever_fails_after_the_fit_is_told_to_be_paid_for(clinic, monkeypatch
     assert "Nothing was charged" not in ended.err
     assert clinic.ledger.spent == Budget(0.5)
     assert ("m.tacit" in clinic.names()) == (place == PLACES[1])
-    told = clinic.train("--ledger", clinic.address, "--json").plain["error"]
+    told = clinic.train("--ledger", clinic.address, "--overwrite", "--json").plain["error"]
     assert (told["charged"], told["exit_code"]) == (True, 5)
 
 

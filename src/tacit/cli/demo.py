@@ -139,7 +139,8 @@ def _write(found: _Found, places: _Places) -> None:
     save(found.model, places.model, card=card)
     card.save(places.card)
     again = f"tacit train {places.table.name} --schema {places.schema.name} --part train "
-    again += f"--epsilon {found.model.epsilon:g} --delta {found.model.delta:g}"
+    again += f"--epsilon {found.model.epsilon:g} --delta {found.model.delta:g} "
+    again += f"--ledger sqlite:///{places.ledger.name} --account {found.ledger.name} --output {places.model.name}"
     page = model_page(
         found.model,
         card,

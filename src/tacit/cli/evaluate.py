@@ -11,7 +11,18 @@ from tacit.cli.answering import AsJson, Lost, Quiet, answering, example
 from tacit.cli.paying import carded, finish, names_of, priced, telling
 from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile
-from tacit.cli.products import About, Added, AuditFile, CardFile, Files, name_of, records_options, repeated
+from tacit.cli.products import (
+    About,
+    Added,
+    AuditFile,
+    CardFile,
+    Files,
+    Overwrite,
+    name_of,
+    paying_options,
+    records_options,
+    repeated,
+)
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
 from tacit.estimators.price import price_of
@@ -42,6 +53,7 @@ def evaluate(
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.PartToJudge = None,
+    overwrite: Overwrite = False,
     seed: sources.Seed = None,
     dry_run: sources.DryRun = False,
     as_json: AsJson = False,
@@ -58,7 +70,7 @@ def evaluate(
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
-        files = Files(report_file or model.with_suffix(".scores.html"), card=card)
+        files = Files(report_file or model.with_suffix(".scores.html"), card=card, overwrite=overwrite)
         origin = learned_from(found)
         records, chosen = sources.to_judge(origin, source, encoder.schema, unit, key, part)
         if origin is not None:
@@ -75,7 +87,11 @@ def evaluate(
         added.check_scores(records)
         if paying is None and seed is None:
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
-        options = [("--delta", f"{delta:g}" if delta else None), *records_options(records, chosen)]
+        options = [
+            ("--delta", f"{delta:g}" if delta else None),
+            *records_options(records, chosen),
+            *paying_options(ledger, account_name, seed),
+        ]
         again = repeated("evaluate", model.name, name_of(source), epsilon=epsilon, options=options)
 
         def keep() -> None:

@@ -9,7 +9,7 @@ import typer
 from tacit.cli.answering import AsJson, Quiet, answering, example, facts
 from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile
-from tacit.cli.products import About, answers_in
+from tacit.cli.products import About, Overwrite, answers_in, spare_paid
 from tacit.errors import InvalidParameter
 from tacit.models.file import load, save
 from tacit.reports.card import Card
@@ -25,6 +25,7 @@ def inspect(
     record: Annotated[bool, typer.Option("--record", help="Print the registry's record alone, as YAML.")] = False,
     about: About = None,
     output: Output = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -39,6 +40,7 @@ def inspect(
             if about is None:
                 raise InvalidParameter("--output writes the model with answers in its card: give --about as well.")
             Inputs(files=(model, about)).spare([output])
+            spare_paid([] if overwrite else [output])
             save(found, output, card=carried)
         if record:
             out.document(dict(carried.record), to_yaml(carried.record))

@@ -10,13 +10,16 @@ from typing import Annotated, Any, Self, cast, final
 
 import typer
 
+from tacit.accounting.store import Store
 from tacit.cli.paying import write_all
 from tacit.cli.places import Inputs
 from tacit.data.records import Records
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, TacitError
 from tacit.files import check_room, write_whole
-from tacit.models.file import save
+from tacit.models.container import MAGIC
+from tacit.models.file import load, save
 from tacit.reports.card import Card
+from tacit.reports.page import is_paid
 from tacit.reports.registry import check_answers
 from tacit.reports.verdicts import SCORES, MethodVerdict, check_about, variant_of, variant_of_scores
 
@@ -30,6 +33,8 @@ AuditFile = Annotated[
     Path | None, typer.Option("--audit", help="For the card: what `tacit audit NAME --json` printed of this method.")
 ]
 
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a model or report that was paid for.")]
+
 
 @final
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Files:
     report: Path
     model: Path | None = None
     card: Path | None = None
+    overwrite: bool = False
 
     @property
     def all(self) -> list[Path]:
@@ -51,6 +57,8 @@ class Files:
             raise InvalidParameter("the model, its report and its card need names of their own.")
         check_card_name(self.card)
         inputs.spare(self.all)
+        if not self.overwrite:
+            spare_paid([path for path in (self.model, self.report) if path is not None])
         for path in self.all:
             check_room(path, _ROOM)
 
@@ -64,6 +72,29 @@ class Files:
         if self.card is not None:
             pieces[self.card] = card.save
         write_all(pieces)
+
+
+def spare_paid(outputs: Iterable[Path]) -> None:
+    """Refuse to write over a model, or a report, that was released: it cannot be had again without paying again."""
+    for path in outputs:
+        if path.is_file() and _is_paid(path):
+            raise InvalidParameter(
+                f"{str(path)!r} holds a private model or report, which could only be paid for again. Name another file "
+                "(--output or --report), or say --overwrite."
+            )
+
+
+def _is_paid(path: Path) -> bool:
+    """Whether a file is a private model or a report on one; a model file that cannot be read may be one."""
+    try:
+        return bool(load(path).release_.private)
+    except TacitError:
+        pass
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return False
+    return found.startswith(MAGIC) or is_paid(found.decode("utf-8", "replace"))
 
 
 def check_card_name(path: Path | None) -> None:
@@ -145,6 +176,19 @@ def records_options(records: Records, part: str) -> list[tuple[str, str | None]]
     """Return the options that say which records were meant."""
     key = records.key if records.unit is None else None
     return [("--unit", records.unit), ("--key", key), ("--part", None if part == "all" else part)]
+
+
+def paying_options(ledger: str | None, account: str | None, seed: int | None) -> list[tuple[str, str | None]]:
+    """Return the options that say who paid, or that it was a rehearsal; no password, and no place of this machine."""
+    address = None if ledger is None else _address_of(ledger)
+    return [("--ledger", address), ("--account", account), ("--seed", None if seed is None else str(seed))]
+
+
+def _address_of(ledger: str) -> str:
+    url = Store.at(ledger).url
+    if url.get_backend_name() == "sqlite":
+        return f"sqlite:///{Path(str(url.database)).name}"
+    return url.set(password=None, query={}).render_as_string()
 
 
 def name_of(source: str) -> str:

@@ -11,7 +11,19 @@ from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import LandmarksGiven, MethodName, Shape, model_for, public_table
 from tacit.cli.paying import carded, finish, names_of, priced, telling
 from tacit.cli.places import Inputs
-from tacit.cli.products import About, Added, AuditFile, CardFile, Files, name_of, records_options, repeated, shown
+from tacit.cli.products import (
+    About,
+    Added,
+    AuditFile,
+    CardFile,
+    Files,
+    Overwrite,
+    name_of,
+    paying_options,
+    records_options,
+    repeated,
+    shown,
+)
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.models.file import check_declared
@@ -43,6 +55,7 @@ def train(
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
+    overwrite: Overwrite = False,
     seed: sources.Seed = None,
     dry_run: sources.DryRun = False,
     as_json: AsJson = False,
@@ -50,7 +63,7 @@ def train(
 ) -> None:
     """Train a private model: charge the ledger, learn, and write the model, its card and a report."""
     with answering(as_json, quiet) as out:
-        files = Files(report or output.with_suffix(".html"), output, card)
+        files = Files(report or output.with_suffix(".html"), output, card, overwrite)
         declared, added = Schema.load(schema), Added.read(about, audit)
         check_declared(declared)
         paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
@@ -80,6 +93,8 @@ def train(
             ("--kernel", kernel),
             ("--landmarks", None if landmarks is None else name_of(landmarks)),
             *records_options(records, part),
+            *paying_options(ledger, account_name, seed),
+            ("--output", output.name),
         ]
         again = repeated("train", name_of(source), "--schema", schema.name, epsilon=epsilon, options=options)
 

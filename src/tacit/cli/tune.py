@@ -10,7 +10,18 @@ from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import MethodName, model_for
 from tacit.cli.paying import carded, finish, names_of, priced, telling
 from tacit.cli.places import Inputs
-from tacit.cli.products import About, Added, CardFile, Files, name_of, records_options, repeated, shown
+from tacit.cli.products import (
+    About,
+    Added,
+    CardFile,
+    Files,
+    Overwrite,
+    name_of,
+    paying_options,
+    records_options,
+    repeated,
+    shown,
+)
 from tacit.data.curves import MOST_KNOTS
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
@@ -42,6 +53,7 @@ def tune(
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
+    overwrite: Overwrite = False,
     seed: sources.Seed = None,
     dry_run: sources.DryRun = False,
     as_json: AsJson = False,
@@ -52,7 +64,7 @@ def tune(
     How long it takes tells how many runs there were, which is not private: do not publish it.
     """
     with answering(as_json, quiet) as out:
-        files = Files(report or output.with_suffix(".html"), output, card)
+        files = Files(report or output.with_suffix(".html"), output, card, overwrite)
         declared, added = Schema.load(schema), Added.read(about)
         grid = _grid(candidates)
         check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)
@@ -78,6 +90,8 @@ def tune(
             ("--method", None if method == "auto" else method),
             ("--runs", None if runs is None else f"{runs:g}"),
             *records_options(records, part),
+            *paying_options(ledger, account_name, seed),
+            ("--output", output.name),
         ]
         again = repeated("tune", name_of(source), "--schema", schema.name, epsilon=epsilon, options=options)
 

@@ -25,6 +25,8 @@ from tacit.reports.learned import lines_about
 from tacit.reports.registry import OPEN, flat
 from tacit.version import VERSION
 
+REHEARSED = "rehearsal"
+"""What a page says of itself that no budget was spent on."""
 _MOST_PICTURES = 30
 _MOST_COLUMNS = 200
 _LONGEST = 4000
@@ -59,6 +61,7 @@ def model_page(
         title=type(model).__name__
         if encoder is None
         else f"{type(model).__name__}: {shown(str(encoder.schema.target))}",
+        kept=REHEARSED if (scores_guarantee or release.guarantee).startswith("NOT private") else "private",
         private=release.private,
         guarantee=release.guarantee,
         words="" if release.budget is None or not release.private else explain(release.budget, release.unit),
@@ -190,6 +193,11 @@ def _leaves(plain: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 
 def _cut(value: Any) -> str:
     return shown(str(value), _LONGEST)
+
+
+def is_paid(page: str) -> bool:
+    """Whether a text is a page about a private release: made again, it would be paid for again."""
+    return "Written by tacit" in page and f'<meta name="tacit" content="{REHEARSED}">' not in page
 
 
 @cache
