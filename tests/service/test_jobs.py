@@ -72,6 +72,16 @@ def test_scores_come_as_figures_with_ranges_and_as_a_page(served: Running) -> No
     assert made(served, "reports", {"model": with_tree, "epsilon": 0.2})["model"] == with_tree
 
 
+def test_the_history_tells_how_far_a_job_is_and_what_it_cost(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What began a job was called done, and cost nothing, whatever became of the job."""
+    result = made(served, "fits", FIT)
+    monkeypatch.setattr(fits, "file_of", lambda *_: 1 // 0)
+    assert ended(served, begun(served, "fits", FIT))["state"] == "failed"
+    failed, done = served.get("/v1/history", "alice").json()["requests"]
+    assert (done["state"], done["cost"], done["entry"]) == ("done", result["cost"], result["entry"])
+    assert (failed["state"], failed["cost"]) == ("failed", None)
+
+
 def test_a_repeated_request_has_one_job(served: Running) -> None:
     """The same key with the same body is the same job, charged once; with another body it is refused."""
     first = begun(served, "fits", FIT, key="one")

@@ -34,7 +34,8 @@ def caller_of(
     """Return who asks; refuse whoever has no token that counts, or asks for too much."""
     found = None if given is None else service.tokens.caller(given.credentials)
     if found is None:
-        raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", "a token is needed: Authorization: Bearer tacit_...")
+        words = "a token is needed (Authorization: Bearer tacit_...), and one that was neither mistyped nor revoked."
+        raise Refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized", words)
     return let_in(request, found)
 
 

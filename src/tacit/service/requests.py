@@ -108,9 +108,14 @@ def answered(
 
 def asked_before(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return what is told of a request later: by whom, what for, how far it came and what it cost."""
-    answer = {} if row["answer"] is None else json.loads(row["answer"])
-    names = ("owner", "key", "route", "dataset", "state", "created")
-    return {**{name: row[name] for name in names}, **{name: answer.get(name) for name in ("cost", "entry", "job")}}
+    answer = json.loads(row["answer"] or "{}")
+    told = {name: row[name] for name in ("owner", "key", "route", "dataset", "state", "created")}
+    told |= {name: answer.get(name) for name in ("cost", "entry", "job")}
+    if row["became"] is not None:
+        # What began a job is as far as the job.
+        result = json.loads(row["result"]) if row["became"] == "done" else {}
+        told |= {"state": row["became"], **{name: result.get(name) for name in ("cost", "entry")}}
+    return told
 
 
 def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:

@@ -8,7 +8,7 @@ from tacit.files import private_folder
 from tacit.service.datasets import Datasets
 from tacit.service.jobs.doing import Doing
 from tacit.service.jobs.runner import Runner
-from tacit.service.jobs.table import Jobs
+from tacit.service.jobs.table import JOB, JOB_TICKET, Jobs
 from tacit.service.limits import Meter
 from tacit.service.metrics import Metrics
 from tacit.service.requests import asked_before
@@ -42,7 +42,9 @@ class Service:
 
     def requests(self, caller: Caller, dataset: str | None, limit: int) -> list[dict[str, Any]]:
         """Return what was asked, the last first: a caller's own requests, and everybody's for who oversees accounts."""
-        query = sa.select(REQUEST).order_by(REQUEST.c.created.desc()).limit(limit)
+        begun = REQUEST.outerjoin(JOB, JOB.c.ticket == JOB_TICKET + REQUEST.c.ticket)
+        became = (JOB.c.state.label("became"), JOB.c.result.label("result"))
+        query = sa.select(REQUEST, *became).select_from(begun).order_by(REQUEST.c.created.desc()).limit(limit)
         if caller.scope == "analyst":
             query = query.where(REQUEST.c.owner == caller.name)
         if caller.datasets is not None:

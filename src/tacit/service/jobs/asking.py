@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.ledger import Ledger
 from tacit.service.jobs import fits, scores
-from tacit.service.jobs.table import Job
+from tacit.service.jobs.table import JOB_TICKET, Job
 from tacit.service.requests import Asked, answered
 from tacit.service.sessions import opening
 from tacit.service.tokens import Caller
@@ -29,7 +29,7 @@ def asked_for(service: "Service", caller: Caller, name: str, kind: str, key: str
         else:
             opening.prepared(asked.dataset, body)
         assert ledger.standing.ticket is not None
-        ticket = f"job {ledger.standing.ticket.name}"
+        ticket = JOB_TICKET + ledger.standing.ticket.name
         return {"job": service.jobs.add(caller.name, ticket, name, kind, body).id}
 
     return service.jobs.of(caller, answered(service.state, asked, compute)["job"])

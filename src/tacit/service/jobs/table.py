@@ -57,6 +57,8 @@ MOST_ATTEMPTS = 5
 """How often a job is begun until it has a result. Workers die for reasons of their own; should one die of what it drew,
 not for ever."""
 UNFINISHED = ("waiting", "running")
+JOB_TICKET = "job "
+"""What stands before the ticket of a request in that of its job."""
 _MOST_LISTED = 200
 
 
