@@ -12,9 +12,9 @@ TABLE = "patients.csv --schema s.toml --epsilon 0.1"
 PAID = "--ledger sqlite:///l.db"
 KEYS = {
     "schema draft patients.csv": ["columns", "schema"],
-    "schema check s.toml": ["columns", "target", "classes", "n"],
+    "schema check s.toml": ["columns", "target", "classes", "positive", "n"],
     f"schema check s.toml --data patients.csv --epsilon 0.1 {PAID}": [
-        "columns", "target", "classes", "n", "mismatches", "words", "noise", "guarantee",
+        "columns", "target", "classes", "positive", "n", "mismatches", "words", "noise", "guarantee",
     ],
     "ledger create sqlite:///n.db --name n --epsilon 1": ACCOUNT,
     "ledger show sqlite:///l.db": [*ACCOUNT, "entries"],
@@ -34,7 +34,7 @@ KEYS = {
     ],
     "predict m.tacit patients.csv --output p.csv": ["n", "output"],
     f"evaluate m.tacit patients.csv --epsilon 0.1 {PAID}": [
-        "guarantee", "private", "charged", "n", "part", "judged", "scores", "report",
+        "guarantee", "private", "charged", "n", "part", "judged", "positive", "scores", "report",
     ],
     "evaluate m.tacit patients.csv --epsilon 0.1 --dry-run": PRICE,
     f"tune {TABLE} {PAID} --try alpha=auto,0.1 --runs 2 --output t.tacit": [
@@ -48,7 +48,7 @@ KEYS = {
     f"query {TABLE} smoker --dry-run": [*PRICE, "tolerance"],
     "explain 1": ["budget", "words", "best_guess", "belief_from_a_tenth"],
     "explain 1 --output e.png": ["budget", "words", "best_guess", "belief_from_a_tenth", "picture"],
-    "inspect m.tacit": ["kind", "features", "classes", "card", "open"],
+    "inspect m.tacit": ["kind", "features", "classes", "positive", "card", "open"],
     "audit Laplace --epsilon 1 --plays 10": [
         "name", "variant", "options", "verdict", "exit_code", "conclusion", "claim", "confidence", "plays", "version",
         "code", "date", "rows", "picture",

@@ -63,6 +63,7 @@ def test_a_filled_in_draft_is_a_schema(clinic):
         },
         "target": "ill",
         "classes": ["false", "true"],
+        "positive": "true",
         "n": 300,
     }
 

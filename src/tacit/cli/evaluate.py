@@ -26,7 +26,7 @@ from tacit.cli.products import (
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
 from tacit.estimators.price import price_of
-from tacit.evaluation import Figure, report
+from tacit.evaluation import Figure, TwoClassReport, report
 from tacit.models.file import load
 from tacit.reports.card import Card, card_of_scores
 from tacit.reports.page import model_page
@@ -119,6 +119,7 @@ def evaluate(
                 "n": records.n,
                 "part": chosen,
                 "judged": told.judged,
+                "positive": str(told.classes[1]) if isinstance(told, TwoClassReport) else None,
                 "scores": {name: _figure(figure) for name, figure in told.figures().items()},
                 "report": str(files.report),
             }

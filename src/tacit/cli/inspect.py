@@ -52,10 +52,17 @@ def inspect(
             "kind": type(found).__name__,
             "features": int(found.n_features_in_),
             "classes": [str(name) for name in getattr(found, "classes_", [])],
+            "positive": _positive(found),
             "card": carried.plain(),
             "open": carried.open,
         }
         out.result(plain, facts(_rows(found, carried)))
+
+
+def _positive(model: Any) -> str | None:
+    """Return the class that scores are about, where there are two: the second of those sorted."""
+    classes: Any = getattr(model, "classes_", ())
+    return str(classes[1]) if len(classes) == 2 else None
 
 
 def _rows(model: Any, card: Card) -> dict[str, str]:
@@ -63,7 +70,8 @@ def _rows(model: Any, card: Card) -> dict[str, str]:
     entry = card.tacit.get("entry")
     return {
         "model": f"{type(model).__name__}, {model.n_features_in_} features"
-        + (f", classes {', '.join(map(str, model.classes_))}" if hasattr(model, "classes_") else ""),
+        + (f", classes {', '.join(map(str, model.classes_))}" if hasattr(model, "classes_") else "")
+        + (f" (positive: {_positive(model)})" if _positive(model) is not None else ""),
         "guarantee": model.release_.guarantee,
         "protects": deployment["privacy_loss"]["privacy_unit"],
         "means": deployment["privacy_loss"].get("privacy_parameters_description", ""),

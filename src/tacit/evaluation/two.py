@@ -256,7 +256,7 @@ class TwoClassReport(Report):
     @property
     def title(self) -> str:
         """The positive class against the other, and of how many records."""
-        return f"{self.classes[1]} against {self.classes[0]}, {self._of(self.table.size)}"
+        return f"{self.classes[1]} (positive) against {self.classes[0]}, {self._of(self.table.size)}"
 
     def _figure(self, measure: Measure, limits: Range = _SHARE, blur: float = BLUR) -> Figure:
         return self.table.figures(measure, self.confidence, limits, blur)[0]

@@ -53,6 +53,11 @@ def _spelled(first: str, *others: str) -> str:
     return f"{first} (or {', '.join(others)})" if others else first
 
 
+def positive_of(schema: Schema) -> str | None:
+    """Return the class that scores will be about, where the target has two: models keep classes sorted."""
+    return sorted(schema.classes)[1] if len(schema.classes) == 2 else None
+
+
 def domain_in_words(schema: Schema | None, features: int, unit: Kind) -> str:
     """Say over which tables the guarantee holds."""
     whose = "records" if unit == "record" else "persons with any number of records each"
