@@ -239,7 +239,9 @@ def refuse_targets(y: object) -> None:
 
 def refuse_coding(estimator: object) -> None:
     """Refuse curves and interactions of rows that no schema describes."""
-    if getattr(estimator, "curves", False) not in ("auto", False) or getattr(estimator, "interactions", None):
+    pairs: Any = getattr(estimator, "interactions", None)
+    none = pairs is None or (isinstance(pairs, Sequence) and not pairs)
+    if getattr(estimator, "curves", False) not in ("auto", False) or not none:
         raise InvalidParameter(
             "curves and interactions need Records, whose schema says what columns mean and between which bounds. Fit "
             "Records(table, schema), or put PublicEncoder(schema, curves=..., interactions=...) in front."

@@ -69,7 +69,9 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         """How many features a row becomes, for the methods that may keep them outside of memory."""
         if self.method not in METHODS[:2] or not isinstance(self.kernel, Kernel) or not self.kernel.vectors:
             return None
-        return int(self.landmarks) if is_whole(self.landmarks) else (*np.shape(self.landmarks), 0)[0]
+        return (
+            whole_number("landmarks", self.landmarks) if is_whole(self.landmarks) else (*np.shape(self.landmarks), 0)[0]
+        )
 
     @np.errstate(all="ignore")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:

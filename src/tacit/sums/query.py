@@ -263,6 +263,17 @@ def checked_range(low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
+def checked_ranges(bounds: Any) -> list[tuple[float, float]]:
+    """Return the ranges of one pair (low, high), or of a list of pairs."""
+    listed = bounds.tolist() if hasattr(bounds, "tolist") else bounds
+    if isinstance(listed, list | tuple) and listed:
+        pairs = [each.tolist() if hasattr(each, "tolist") else each for each in listed]
+        pairs = pairs if all(isinstance(each, list | tuple) for each in pairs) else [pairs]
+        if all(len(pair) == 2 for pair in pairs):
+            return [checked_range(*pair) for pair in pairs]
+    raise InvalidParameter("bounds must be a pair (low, high), or one for each feature.")
+
+
 def checked_norm(norm: float) -> float:
     """Return a bound for the norm of rows."""
     number = finite_number("norm", norm)

@@ -18,6 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.estimators.classes import check_told
 from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import exact_score
+from tacit.estimators.fitted import refuse_containers
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Priced
 from tacit.estimators.weighing import Weighing
@@ -103,6 +104,7 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the secret model and charge for all its answers; none is given yet."""
         check_told(self.classes, X)
+        refuse_containers(self)
         return cast("Self", learn(self, X, y, "regression" if self.loss not in CLASSIFICATION else "classification"))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:

@@ -21,7 +21,7 @@ from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes
 from tacit.sums.language.expression import constant, number
-from tacit.sums.query import checked_range
+from tacit.sums.query import checked_ranges
 
 
 class Feature(ABC):
@@ -197,8 +197,8 @@ def declared_features(
             for name, size in zip(names, wholes, strict=True)
         )
     if bounds is not None:
-        pairs = _for_each(names, [bounds] * len(names) if np.ndim(bounds) == 1 else bounds)
-        ranges = [Number(*checked_range(*pair)) for pair in pairs]
+        pairs = checked_ranges(bounds)
+        ranges = [Number(*pair) for pair in _for_each(names, pairs * len(names) if np.ndim(bounds) == 1 else pairs)]
         return tuple(_of_column(name, column, width) for name, column in zip(names, ranges, strict=True))
     if columns is not None:
         return tuple(_of_column(name, columns[name], width) for name in names)

@@ -18,7 +18,7 @@ from tacit.estimators.parameters import known_norm
 from tacit.noise import public_stream
 from tacit.numerics.arrays import Floats
 from tacit.sums.language.expression import Expression, constant, number
-from tacit.sums.query import Function, RowSums, checked_range
+from tacit.sums.query import Function, RowSums, checked_ranges
 
 _LARGEST, _SMALLEST = 1e30, 1e-30
 """What constants in a query must lie between."""
@@ -155,13 +155,7 @@ def region_for(bounds: Any, data_norm: object, X: object) -> Region:
         return Region(known_norm(data_norm, X))
     if data_norm is not None:
         raise InvalidParameter("give bounds or data_norm, not both.")
-    try:
-        pairs = np.asarray(bounds, dtype=np.float64)
-    except (TypeError, ValueError):
-        pairs = np.empty(0)
-    if pairs.ndim not in (1, 2) or pairs.shape[-1] != 2:
-        raise InvalidParameter("bounds must be a pair (low, high), or one for each feature.")
-    return Region(None, tuple(checked_range(low, high) for low, high in np.atleast_2d(pairs).tolist()))
+    return Region(None, tuple(checked_ranges(bounds)))
 
 
 def _directions(coins: Floats) -> Floats:

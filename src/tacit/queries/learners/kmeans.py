@@ -127,7 +127,10 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
         count = whole_number("n_clusters", self.n_clusters)
         if self.init is None:
             return region.spread(count)
-        centres = np.asarray(self.init, dtype=np.float64)
+        try:
+            centres = np.asarray(self.init, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            centres = np.empty(0)
         if centres.shape != (count, region.width) or not np.isfinite(centres).all():
             raise InvalidParameter(f"init must be {count} centres of {region.width} finite numbers each.")
         return region.inside(centres)
