@@ -3,7 +3,7 @@
 Whoever registers a table again seldom has the very same one: a column less, a view of some rows, a few rows more,
 levels in another order. So what is compared is which values stand together, and how often: of each column, and of many
 sets of columns, some combinations of values are marked. A view of a share of the rows has about that share of the
-table's marks, whatever else is changed.
+combinations that one record has alone, and a view without columns has those of other columns as often as the table.
 
 Tables of other records have marks in common, too: few where combinations are rare, more where columns have few values.
 How many is estimated from each table by itself; only what is beyond that is taken for the same records.
@@ -13,16 +13,13 @@ not compared but refused. The secret is kept in the folder and the marks in the 
 value. They are compared when a table is registered: by the custodian's own act, which is not private.
 """
 
-import base64
 import hashlib
 import hmac
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from scipy import special
 
 from tacit.data.columns import Column, Key
 from tacit.data.levels import Levelled
@@ -30,13 +27,12 @@ from tacit.data.records import Records
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes
+from tacit.service.alike import MARK, Marks, SetMarks, are_alike
 from tacit.service.sketches import Sketch, Words
 
-_SIZES = (2, 3, 5, 8, 13)
+_SIZES = (2, 3, 4, 5, 6, 8, 13)
 _ORDERS = 64
 """The first so many columns are marked together, in so many orders."""
-_RARE = 1e-9
-"""So unlikely by chance is what two sets of columns have in common where they are taken for those of one table."""
 _FORM = "marks of form 1"
 """Changes with whatever changes marks: those of another form are not compared either."""
 _TRUTHS = {"false": "0", "true": "1"}
@@ -61,12 +57,12 @@ def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str,
     kept = []
     for names, sketch, stranger in zip(sets, own, strangers, strict=True):
         # What unrelated tables with such columns share, a table shares with itself when each column is shuffled.
-        by_rule = sketch.shared_by_rule(columns[names[0]]) if len(names) == 1 else sketch.shared_with(stranger)
-        chances = [sketch.shared_by_chance(), by_rule]
-        kept.append([*chances, base64.b64encode(_marks(sketch, len(names), secret)).decode("ascii")])
+        alone = len(names) == 1
+        found = sketch.found_by_rule(columns[names[0]]) if alone else sketch.found_in(stranger)
+        kept.append(SetMarks.of(sketch, found, rows, _marks(sketch, len(names), secret)).plain())
     said = [*given, f"{rows} records of {len(columns)} columns {total}"]
     outright = [_digest(secret, each).hex() for each in said]
-    return {"made_with": _digest(secret, _FORM).hex(), "outright": outright, "rows": rows, "sets": kept}
+    return {"made_with": _digest(secret, _FORM).hex(), "outright": outright, "sets": kept}
 
 
 def outright_of(file: Path) -> str:
@@ -76,54 +72,22 @@ def outright_of(file: Path) -> str:
 
 
 def known(marks: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the names of those tables that are the same outright, or have too much in common with this one."""
+    """Return the names of those tables that are the same outright, or have too much in common with this one.
+
+    A table of other records is so by chance about once in a million; a view may be none of them: docs/deploying.md.
+    """
     if any(each["made_with"] != marks["made_with"] for each in others.values()):
         raise InvalidParameter(
             "the secret by which records are known again is not the one of the tables that are registered: the folder "
             "was lost, or is another. Put its file marks.secret back; if it is lost for good, begin with a new state "
             "and register each table under its own name again (docs/deploying.md)."
         )
-    own, outright = _Marked(marks), set(marks["outright"])
-    return [name for name, each in others.items() if outright & set(each["outright"]) or own.is_like(_Marked(each))]
+    own, outright = _sets_of(marks), set(marks["outright"])
+    return [name for name, each in others.items() if outright & set(each["outright"]) or are_alike(own, _sets_of(each))]
 
 
-@final
-class _Marked:
-    """The marks of each set of columns, in order, and how likely each of them is in an unrelated table."""
-
-    def __init__(self, marks: Mapping[str, Any]) -> None:
-        self.rows = int(marks["rows"])
-        self.by_chance: list[float] = [each[0] for each in marks["sets"]]
-        self.by_rule: list[float] = [each[1] for each in marks["sets"]]
-        found = [np.frombuffer(base64.b64decode(each[2]), dtype=np.uint64) for each in marks["sets"]]
-        self.marks = np.concatenate([np.zeros(0, dtype=np.uint64), *found])
-        self.sets = [number for number, each in enumerate(found) for _ in each]
-        self.places = [place for each in found for place in range(len(each))]
-
-    def is_like(self, other: "_Marked") -> bool:
-        """Whether some set of columns has more marks in common with one of the other's than chance would have it."""
-        together: dict[tuple[int, int], list[int]] = defaultdict(list)
-        theirs = defaultdict(list)
-        for at in np.flatnonzero(np.isin(other.marks, self.marks)).tolist():
-            theirs[int(other.marks[at])].append(at)
-        for at in np.flatnonzero(np.isin(self.marks, other.marks)).tolist():
-            for there in theirs[int(self.marks[at])]:
-                # As far as the shorter of the two goes to this mark, as many could have been shared.
-                together[self.sets[at], other.sets[there]].append(1 + min(self.places[at], other.places[there]))
-        return any(
-            _tail(withins, self._chance(mine, other, their)) < _RARE for (mine, their), withins in together.items()
-        )
-
-    def _chance(self, mine: int, other: "_Marked", their: int) -> float:
-        """Return how likely a mark of one set is in another; rows come up in the larger table as often as it has it."""
-        by_chance = self.by_chance[mine] if self.rows >= other.rows else other.by_chance[their]
-        return max(by_chance, self.by_rule[mine], other.by_rule[their])
-
-
-def _tail(withins: Sequence[int], chance: float) -> float:
-    """Return the least chance, at any of the marks that are shared, that as many are up to there."""
-    shared = np.arange(1, len(withins) + 1)
-    return float(special.bdtrc(shared - 1.0, np.sort(withins), min(chance, 1.0)).min())
+def _sets_of(marks: Mapping[str, Any]) -> list[SetMarks]:
+    return [SetMarks.read(each) for each in marks["sets"]]
 
 
 @final
@@ -169,18 +133,16 @@ def _order(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
-def _marks(sketch: Sketch, size: int, secret: bytes) -> bytes:
+def _marks(sketch: Sketch, size: int, secret: bytes) -> Marks:
     """Return the marks of a set of so many columns, from which nobody without the secret learns a value."""
-    pairs = zip(sketch.hashes.tolist(), sketch.times.tolist(), strict=True)
-    return b"".join(_digest(secret, f"{size} columns: {each} {times}")[:8] for each, times in pairs)
+    pairs = zip(sketch.hashes.tolist(), (sketch.times / sketch.unit).tolist(), strict=True)
+    words = (_digest(secret, f"{size} columns: {each} {times}") for each, times in pairs)
+    return np.frombuffer(b"".join(each[: MARK.itemsize] for each in words), dtype=MARK)
 
 
 def _together(words: Sequence[Words]) -> Words:
-    """Return a hash of the words that stand in one row."""
-    found = words[0]
-    for place, each in enumerate(words[1:], 1):
-        found = found + np.uint64(2 * place + 1) * each
-    return _scattered(found, len(words))
+    """Return a hash of the words that stand in one row, in whatever order: columns may have other names."""
+    return _scattered(np.add.reduce(list(words), dtype=np.uint64), len(words))
 
 
 def _shuffle(rows: int, name: str) -> Codes:

@@ -15,8 +15,10 @@ from tacit.data.values import AnyArray
 from tacit.numerics.arrays import Floats
 
 Words = npt.NDArray[np.uint64]
-SIZE = 128
+SIZE = 1024
 """How many combinations are kept of each set of columns."""
+_FILLED = 0.5
+"""Where shuffled columns have more than this share of the rare combinations, the columns fill all there can be."""
 _SPARSE = 0.01
 """Numbers that fill a larger share of the places between them may be a count of rows, of days or of months."""
 _DECIMALS = 6
@@ -49,34 +51,69 @@ class Sketch:
             self.times = np.concatenate([self.times, times])[least]
             self._cells = np.concatenate([self._cells, cells[first]])[least]
 
-    def shared_by_chance(self) -> float:
-        """Return a bound on how likely other records of the same kind have a combination just as often.
+    @property
+    def unit(self) -> int:
+        """How often the table has a record, if most combinations agree: each may be there twice, as after a join."""
+        times, tables = np.unique(self.times, return_counts=True)
+        return int(times[tables.argmax()]) if len(times) and 2 * tables.max() >= tables.sum() else 1
 
-        No number of records drawn independently has a combination c times with a chance above (2 pi c)**-0.5. Those
-        that occur once come up again about as often as two are alike among these (Good and Turing).
+    @property
+    def once(self) -> npt.NDArray[np.bool_]:
+        """Which of the combinations one record has; the others are there often."""
+        alone: npt.NDArray[np.bool_] = self.times == self.unit
+        return alone
+
+    @property
+    def reach(self) -> float:
+        """The share of all combinations that is kept."""
+        return float(self.hashes[-1]) / 2.0**64 if len(self.hashes) == SIZE else 1.0
+
+    def often_by_chance(self) -> float:
+        """Return a bound on how likely other records of the same kind have a combination as often, on average.
+
+        No number of records drawn independently has a combination c times with a chance above (2 pi c)**-0.5.
         """
-        if not len(self.times):
-            return 1.0
-        once, twice = (int(np.count_nonzero(self.times == each)) for each in (1, 2))
-        chances = 1.0 / np.sqrt(2.0 * math.pi * self.times)
-        if once:
-            chances[self.times == 1] = min(chances.max(), (2 * twice + 1) / once)
-        return float(chances.mean())
+        often = self.times[~self.once] / self.unit
+        return float((1.0 / np.sqrt(2.0 * math.pi * np.maximum(often, 1.0))).mean()) if len(often) else 1.0
 
-    def shared_with(self, other: "Sketch") -> float:
-        """Return the share of the combinations that another sketch has, too, and as often."""
-        reach = other.hashes[-1] if len(other.hashes) == SIZE else np.uint64(2**64 - 1)
-        within = self.hashes <= reach
-        theirs = dict(zip(other.hashes.tolist(), other.times.tolist(), strict=True))
-        mine = zip(self.hashes[within].tolist(), self.times[within].tolist(), strict=True)
-        return float(sum(theirs.get(each) == times for each, times in mine) / max(1, int(within.sum())))
+    def once_by_chance(self) -> float:
+        """Return a bound on how many of the kept combinations of one record as many other records have once, too.
 
-    def shared_by_rule(self, column: Column) -> float:
-        """Return how likely another column that counts something has a value just as often: as ids, days or levels."""
-        _, alike = np.unique(self.times, return_counts=True)
-        pairs = len(self.times) * (len(self.times) - 1)
-        equal = float((alike * (alike - 1)).sum() / pairs) if pairs else 1.0
-        return 0.0 if self._is_sparse(column) else equal
+        Of a combination that is expected x times, once here and once there has a chance of at most x**2 exp(-x), twice
+        here one of half as much: so there are twice as many as combinations that are there twice (Good and Turing).
+        """
+        twice = int(np.count_nonzero(self.times == 2 * self.unit))
+        return 2.0 * (twice + 3.0 * math.sqrt(twice) + 5.0)
+
+    def found_in(self, shuffled: "Sketch") -> tuple[float, float]:
+        """Return which shares of the combinations, often and once, the table has with each column shuffled.
+
+        What is there often must be there as often; of what is there once any is found.
+        """
+        within = self.hashes <= (shuffled.hashes[-1] if len(shuffled.hashes) == SIZE else np.uint64(2**64 - 1))
+        theirs = dict(zip(shuffled.hashes.tolist(), shuffled.times.tolist(), strict=True))
+        found = np.array([theirs.get(each, 0.0) for each in self.hashes[within].tolist()])
+        often, times = ~self.once[within], self.times[within]
+        shares = (found[often] == times[often]), (found[~often] > 0.0)
+        return float(shares[0].sum() / max(1, len(shares[0]))), float(shares[1].sum() / max(1, len(shares[1])))
+
+    def found_by_rule(self, column: Column) -> tuple[float, float]:
+        """Return the same of one column and another that counts something: as ids, days or levels."""
+        if self._is_sparse(column):
+            return 0.0, 0.0
+        often = self.times[~self.once]
+        _, alike = np.unique(often, return_counts=True)
+        pairs = len(often) * (len(often) - 1)
+        return float((alike * (alike - 1)).sum() / pairs) if pairs else 1.0, 1.0
+
+    def evidence(self, found: tuple[float, float]) -> tuple[float, float, npt.NDArray[np.bool_]]:
+        """Return how likely a combination is often by chance, how many are once, and which say anything if shared.
+
+        `found` are the shares that are due to the columns.
+        """
+        often, once = found
+        expected = max(self.once_by_chance(), once * int(self.once.sum()))
+        return max(self.often_by_chance(), often), expected, self.once & (once < _FILLED)
 
     def _is_sparse(self, column: Column) -> bool:
         """Whether the cells are numbers with few in the places between them, told from those that are kept."""
