@@ -214,7 +214,9 @@ def test_markup_in_every_name_is_text(tmp_path: Path) -> None:
     table = {name: table["age"], "smoker": table["smoker"], "ill": [level if ill else "no" for ill in table["ill"]]}
     with running(tmp_path, table=table, schema=schema, key=None) as served:
         weights = {"epsilon": 1, "class_weight": {"no": 0.5, level: 1}}
-        model = made(served, "fits", {"estimator": "PrivateLogisticRegression", "parameters": weights})["model"]
+        model = made(
+            served, "fits", {"estimator": "PrivateLogisticRegression", "parameters": weights, "part": "train"}
+        )["model"]
         job = ended(served, begun(served, "reports", {"model": model, "epsilon": 0.5}))
         for page in (f"/v1/models/{model}/report", f"/v1/jobs/{job['id']}/report"):
             text = served.get(page).text
