@@ -23,7 +23,7 @@ def draw_curves(model: PrivateLogisticRegression) -> None:
     """Draw what a private model has learned of three columns, with the band of its noise."""
     figure = model.curves_.plot(*SHOWN)
     figure.set_size_inches(11, 3.1)
-    figure.supylabel("effect on the score for >50K", fontsize=9)
+    figure.suptitle("effects on earning >50K, in log-odds", fontsize=9)
     _save(figure, "curves")
 
 

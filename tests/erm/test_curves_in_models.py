@@ -18,7 +18,8 @@ from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.coding import default_curves
 from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import InvalidParameter
-from tacit.estimators.effects import Effect
+from tacit.estimators.effects import Effect, Link
+from tacit.estimators.probabilities import probabilities
 from tacit.reports.drawing import effect_picture
 
 COLUMNS = {
@@ -62,29 +63,76 @@ def test_a_bent_effect_is_learned_and_shown(model: Any, schema: Schema) -> None:
 
 
 def test_effects_add_up_to_the_score() -> None:
-    """A record's effects and the constant, over the length of its code, are its score."""
-    model = PrivateLogisticRegression(8, random_state=0, curves=5, interactions=[("age", "gain")])
+    """A record's effects and the constant, by the typical length over that of its code, are its score."""
+    model = PrivateERM(Logistic(), 8, random_state=0, curves=5, interactions=[("age", "gain")])
     model.fit(Records(TABLE, CLASSES))
     effects, encoder = model.curves_, model.encoder_
     assert list(effects) == ["age", "gain", "grade", "home", "age * gain"]
+
+    def codes(table: dict[str, Any], *pair: Any) -> list[Any]:
+        clean = {name: COLUMNS[name].clean(np.array(cell))[0] for name, cell in table.items()}
+        ends = [COLUMNS[name].clean(np.array(cell))[0] for name, cell in zip(("age", "gain"), pair, strict=True)]
+        found = [encoder.code(name, cell) for name, cell in clean.items()]
+        return [*found, encoder.surface(("age", "gain"), *ends)]
+
+    ages, gains = effects["age"].values, effects["gain"].values
+    shown = codes({n: effects[n].values for n in COLUMNS}, np.repeat(ages, len(gains)), np.tile(gains, len(ages)))
+    typical = math.sqrt(0.25 + sum(np.square(code).sum(axis=1).mean() for code in shown))
     cells = {"age": [25.0], "gain": [1e5], "grade": ["high"], "home": ["y"]}
     at = {"age": 1, "gain": -1, "grade": 2, "home": 1}
-    total = sum(effects[name].effect[0, place] for name, place in at.items()) + effects["age * gain"].effect[0, 1, -1]
-    code = {name: encoder.code(name, COLUMNS[name].clean(np.array(cell))[0]) for name, cell in cells.items()}
-    pair = encoder.surface(("age", "gain"), *(COLUMNS[n].clean(np.array(cells[n]))[0] for n in ("age", "gain")))
-    length = math.sqrt(sum(np.square(block).sum() for block in (*code.values(), pair)) + 0.25)
-    score = (total + 0.5 * model.coef_[0, -1]) / length
+    total = sum(effects[name].effect[place] for name, place in at.items()) + effects["age * gain"].effect[1, -1]
+    length = math.sqrt(sum(np.square(block).sum() for block in codes(cells, cells["age"], cells["gain"])) + 0.25)
+    score = (total * typical + 0.5 * model.coef_[-1]) / length
     np.testing.assert_allclose(model.decision_function(cells), score, rtol=1e-9)
+
+
+def test_the_effect_on_a_number_is_what_its_prediction_moves_by() -> None:
+    """In units of the target, for every record: whatever stands in the other columns, the prediction moves as drawn."""
+    model = PrivateLinearRegression(8, 1e-6, random_state=0).fit(Records(TABLE, COSTS))
+    for name, others in (("age", {"gain": 5.0, "grade": "low", "home": "x"}), ("gain", {"age": 3.0, "home": "y"})):
+        effect = model.curves_[name]
+        assert effect.unit == "cost"
+        rows = {other: [value] * len(effect.values) for other, value in ({"age": 1.0, "grade": "mid"} | others).items()}
+        said = model.predict(rows | {name: effect.values})
+        np.testing.assert_allclose(np.diff(np.ravel(effect.effect)), np.diff(said), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8])
+def test_the_effect_on_two_classes_is_in_log_odds(epsilon: float) -> None:
+    """Of a record that is typical in the rest: log-odds move by about as much as is drawn, with a margin and without.
+
+    How long a record's code is stands between the two, which is why they are near each other and not the same.
+    """
+    model = PrivateLogisticRegression(epsilon, random_state=0).fit(Records(TABLE, CLASSES))
+    effect = model.curves_["age"]
+    assert effect.unit == "log-odds"
+    others = {"gain": [np.expm1(np.log1p(1e5) / 2)], "grade": ["mid"], "home": ["x"]}
+    rows = {name: cell * len(effect.values) for name, cell in others.items()}
+    chance = model.predict_proba(rows | {"age": effect.values})[:, 1]
+    moved = np.ptp(np.log(chance) - np.log1p(-chance))
+    assert 0.6 < np.ptp(effect.effect) / moved < 1.6
+
+
+def test_log_odds_are_those_of_the_probabilities() -> None:
+    """The link of a margin says the same as the probabilities, and its slope is its derivative."""
+    scores = np.linspace(-9, 9, 19)
+    for margin in (0.0, 0.7, 3.0):
+        link = Link("log-odds", margin)
+        chance = probabilities(scores, margin)
+        np.testing.assert_allclose(link.answer(scores), np.log(chance[:, 1]) - np.log(chance[:, 0]), atol=1e-9)
+        slope = (link.answer(scores + 1e-6) - link.answer(scores - 1e-6)) / 2e-6
+        np.testing.assert_allclose(link.slope(scores), slope, atol=1e-8)
 
 
 def test_effects_carry_the_noise_of_the_coefficients() -> None:
     """An effect's band is what its coefficients' bounds allow, and there is one wherever the model knows them."""
-    model = PrivateLogisticRegression(8, random_state=0, curves=5).fit(Records(TABLE, CLASSES))
+    model = PrivateLinearRegression(8, 1e-6, random_state=0, curves=5).fit(Records(TABLE, COSTS))
     model.coef_noise_ = np.full_like(model.coef_, 0.25)
     code = model.encoder_.code("age", np.array([0.0, 25.0, 50.0, 75.0, 100.0]))
-    np.testing.assert_allclose(model.curves_["age"].noise[0], 0.25 * np.linalg.norm(code, axis=1))
-    model.coef_noise_ = np.linspace(0.1, 0.2, model.coef_.size).reshape(model.coef_.shape)
-    np.testing.assert_allclose(model.curves_["age"].noise[0], np.abs(code) @ model.coef_noise_[0, : code.shape[1]])
+    code = code / model.encoder_.longest
+    np.testing.assert_allclose(model.curves_["age"].noise, 0.25 * np.linalg.norm(code, axis=1))
+    model.coef_noise_ = np.linspace(0.1, 0.2, model.coef_.size)
+    np.testing.assert_allclose(model.curves_["age"].noise, np.abs(code) @ model.coef_noise_[: code.shape[1]])
 
 
 def test_every_effect_can_be_drawn() -> None:
@@ -94,6 +142,9 @@ def test_every_effect_can_be_drawn() -> None:
     drawn = [axes for axes in effects.plot().axes if axes.get_title()]
     assert [axes.get_title() for axes in drawn] == ["age", "gain", "grade", "home", "age * gain"]
     assert [axes.get_title() for axes in effects.plot("home").axes] == ["home"]
+    assert {axes.get_ylabel() for axes in drawn[:-1]} == {"change of log-odds"}
+    assert len({axes.get_ylim() for axes in drawn[:-1]}) == 1, "one scale for all"
+    assert [axes.get_xscale() for axes in drawn[:2]] == ["linear", "symlog"]
     with pytest.raises(InvalidParameter, match="size"):
         effects.plot("size")
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -133,6 +134,22 @@ def test_private_scores_are_shown_with_their_intervals():
         assert all(f"{figure.value:.4f}" in page for figure in told.figures().values())
         assert card.record["deployment"]["data_product_type"] == "summary statistics"
         assert ("<title>ROC</title>" in page) == (name == "records")
+
+
+def test_effects_say_what_they_are_a_change_of():
+    """The page in a sentence, each picture above its scale; what is clearest of its noise comes first."""
+    for name, unit in (("records", "log-odds"), ("records, regression", "value")):
+        model, _ = fitted_model(name)
+        unit = unit if name == "records" else str(model.encoder_.schema.target)
+        page = model_page(model, card_of_model(model))
+        assert f"The change of {unit} when one column alone changes" in page
+        assert page.count(f">change of {unit}</text>") == len(model.curves_)
+    values = np.array([0.0, 1.0])
+    loud = Effect("loud", values, np.array([-9.0, 9.0]), np.array([9.0, 9.0]))
+    clear = Effect("clear", values, np.array([-1.0, 1.0]), np.array([0.1, 0.1]))
+    first, second = learned(SimpleNamespace(encoder_=1, curves_={"loud": loud, "clear": clear})).pictures
+    assert "effect of clear" in first
+    assert "effect of loud" in second
 
 
 def test_pictures_stay_within_their_frame():

@@ -26,7 +26,8 @@ from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
 
 _CONSTANT = "(constant)"
-_HALF = 0.5
+CONSTANT = 0.5
+"""What the constant of a row is before the row is divided."""
 # Rounding moves a row's norm by a few units of 2^-53 per column; this keeps the true norm, and any
 # computed one, at or below 1 for up to some hundred thousand columns.
 _MARGIN = 1.0 - 2.0**-36
@@ -261,7 +262,7 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for pair in self.pairs:
             yield self.surface(pair, *(cleaned[name] for name in pair)), self._filled_by(pair)
         if self.constant:
-            yield np.full((count, 1), _HALF), 1
+            yield np.full((count, 1), CONSTANT), 1
 
     def code(self, name: str, cleaned: AnyArray, most: int = 10**9) -> Floats:
         """Return the code of cleaned cells of a column before rows are scaled, with curves of at most so many knots."""
@@ -277,8 +278,13 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         curves = self._curves(name)
         return 2 if curves is None else curves.knots
 
+    @property
+    def longest(self) -> float:
+        """The largest length of a row before it is divided: what all rows are divided by where the norm is "bound"."""
+        return math.sqrt(self._largest())
+
     def _largest(self) -> float:
         """The largest squared norm of a row before it is divided."""
         blocks = [self.schema.columns[name].largest for name in self.schema.features]
         pairs = [min(self.schema.columns[name].largest for name in pair) for pair in self.pairs]
-        return math.fsum(block**2 for block in [*blocks, *pairs, _HALF * self.constant])
+        return math.fsum(block**2 for block in [*blocks, *pairs, CONSTANT * self.constant])

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.budget import Budget
 from tacit.data.bounded import BoundedRows, stated_filled
+from tacit.data.encoder import PublicEncoder
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedRows
 from tacit.erm.intervals import noise_intervals
@@ -25,7 +26,7 @@ from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.erm.summary import summary_of
 from tacit.errors import InvalidParameter
-from tacit.estimators.effects import Effects, effects_of
+from tacit.estimators.effects import Effects, Link, effects_of
 from tacit.estimators.encoded import in_lots, scored, stand_alone
 from tacit.estimators.odd_terms import warn_of_noise
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
@@ -103,7 +104,14 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         encoder = getattr(self, "encoder_", None)
         if encoder is None:
             raise AttributeError("curves_ is there after a fit to Records, whose schema says what columns mean.")
-        return effects_of(encoder, self.coef_, getattr(self, "coef_noise_", None))
+        return effects_of(encoder, self.coef_, getattr(self, "coef_noise_", None), self.intercept_, self._link(encoder))
+
+    def _link(self, encoder: PublicEncoder) -> Link:
+        """Return what effects are told in: the target's units, log-odds of two classes, else scores."""
+        classes, margin = getattr(self, "classes_", None), getattr(self, "margin_", None)
+        if classes is None:
+            return Link(str(encoder.schema.target))
+        return Link("score") if margin is None or len(classes) > 2 else Link("log-odds", margin)
 
     def _read(self, X: Any, y: Any, numeric: bool) -> tuple[Budget | None, Rows, Any]:
         """Return the budget, the rows, clipped, and the target of each."""

@@ -152,7 +152,9 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         encoder = getattr(self, "encoder_", None)
         if encoder is None:
             raise AttributeError("curves_ is there after a fit to Records, whose schema says what columns mean.")
-        return average_effects(encoder, self._effect)
+        return average_effects(
+            encoder, self._effect, "score" if self.task == "classification" else encoder.schema.target
+        )
 
     def _effect(self, X: Any) -> Floats:
         """Return what the model says of rows, in the units that its curves are drawn in."""

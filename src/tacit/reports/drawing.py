@@ -11,19 +11,19 @@ from markupsafe import Markup
 
 from tacit.accounting.meaning import best_guess
 from tacit.budget import Budget
-from tacit.estimators.effects import Effect
+from tacit.estimators.effects import Effect, uneven
 from tacit.numerics.arrays import Floats
 
 _WIDE, _TALL = 300.0, 190.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 8.0, 10.0, 30.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 8.0, 16.0, 30.0
 _MOST_LEVELS = 10
 _MOST_LETTERS = 16
 _MOST_SQUARES = 20
 _LONGEST_CAPTION = 46
+_LONGEST_UNIT = 16
 COLOURS = 6
 """How many classes one picture tells apart."""
 _TICKS = 4
-_UNEVEN = 3
 
 
 @final
@@ -60,6 +60,10 @@ class _Frame:
         """Write a name below, as much of it as there is room for beside what is said of it."""
         self.text(shown(name, _LONGEST_CAPTION - len(more)) + more, _WIDE / 2, _TALL - 3)
 
+    def unit(self, effect: Effect) -> None:
+        """Write above what the heights are a change of."""
+        self.text(f"change of {shown(effect.unit, _LONGEST_UNIT)}", self.left, _TOP - 2, "start")
+
     def dot(self, x: float, y: float, size: int, colour: int) -> None:
         SubElement(self.root, "circle", _spot(x, y, size, f"dot c{colour}"))
 
@@ -86,18 +90,18 @@ def effect_picture(effect: Effect, low: float, high: float) -> Markup:
     rows = np.clip(np.atleast_2d(effect.effect), low, high)
     bands = np.zeros_like(rows) if effect.noise is None else np.nan_to_num(2 * np.atleast_2d(effect.noise))
     values = np.asarray(effect.values)
-    return (_levels if values.dtype.kind in "OU" else _curve)(effect.column, values, rows, bands, low, high)
+    return (_levels if values.dtype.kind in "OU" else _curve)(effect, values, rows, bands, low, high)
 
 
-def _curve(name: str, values: Any, rows: Floats, bands: Floats, low: float, high: float) -> Markup:
+def _curve(effect: Effect, values: Any, rows: Floats, bands: Floats, low: float, high: float) -> Markup:
     moments = values.dtype.kind == "M"
     places = values.astype("M8[s]").astype(np.float64) if moments else values.astype(np.float64)
-    gaps = np.diff(places)
-    uneven = not moments and len(gaps) > 1 and gaps.max() > _UNEVEN * gaps.min()
+    logarithmic = not moments and uneven(places)
     # Knots of a logarithmic scale lie closer where it is finer; drawn along that scale they are evenly spaced.
-    spots = np.log1p(places - places[0]) if uneven else places
-    frame = _Frame.of(f"effect of {name}", float(spots[0]), float(spots[-1]), low, high)
+    spots = np.log1p(places - places[0]) if logarithmic else places
+    frame = _Frame.of(f"effect of {effect.column}", float(spots[0]), float(spots[-1]), low, high)
     frame.axis()
+    frame.unit(effect)
     across = [frame.x(spot) for spot in spots]
     for number, (row, band) in enumerate(zip(rows, bands, strict=True)):
         above = [(x, frame.y(min(y, high))) for x, y in zip(across, row + band, strict=True)]
@@ -110,15 +114,16 @@ def _curve(name: str, values: Any, rows: Floats, bands: Floats, low: float, high
     for place, spot, anchor in ((places[0], spots[0], "start"), (places[-1], spots[-1], "end")):
         words = str(np.datetime64(int(place), "s"))[:10] if moments else _amount(float(place))
         frame.text(words, frame.x(spot), _TALL - 16, anchor)
-    frame.caption(name, " (logarithmic)" if uneven else "")
+    frame.caption(effect.column, " (logarithmic)" if logarithmic else "")
     return frame.done()
 
 
-def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, high: float) -> Markup:
+def _levels(effect: Effect, values: Any, rows: Floats, bands: Floats, low: float, high: float) -> Markup:
     """Draw levels from top to bottom, their names beside them; only the strongest where there are many."""
     strongest = np.argsort(-np.abs(rows).max(axis=0), kind="stable")[:_MOST_LEVELS]
     kept = np.sort(strongest)
-    frame = _Frame.of(f"effect of {name}", low, high, 0, 1, left=122.0)
+    frame = _Frame.of(f"effect of {effect.column}", low, high, 0, 1, left=122.0)
+    frame.unit(effect)
     step = (_TALL - _TOP - _BOTTOM) / len(kept)
     frame.line([(frame.x(0), _TOP), (frame.x(0), _TALL - _BOTTOM)], "zero")
     for place, level in enumerate(kept):
@@ -133,7 +138,7 @@ def _levels(name: str, values: Any, rows: Floats, bands: Floats, low: float, hig
     for tick in ticks(low, high):
         frame.text(_amount(tick), frame.x(tick), _TALL - 16)
     more = len(values) - len(kept)
-    frame.caption(name, f" (the strongest {len(kept)} of {len(values)} levels)" if more else "")
+    frame.caption(effect.column, f" (the strongest {len(kept)} of {len(values)} levels)" if more else "")
     return frame.done()
 
 

@@ -72,6 +72,7 @@ def model_page(
         classes_left_out=drawn.classes_left_out,
         noise_known=bool(np.all(np.isfinite(getattr(model, "coef_noise_", np.nan)))),
         averaged=not hasattr(model, "coef_"),
+        unit=shown(drawn.unit),
         legend=drawn.legend,
         scores=scores,
         scores_guarantee=scores_guarantee,
@@ -89,12 +90,13 @@ def model_page(
 @final
 @dataclass(frozen=True)
 class Learned:
-    """Pictures of what was learned, the strongest first; which classes they show, and how much they leave out."""
+    """Pictures of what was learned, the clearest first; what of, which classes they show, how much they leave out."""
 
     pictures: Sequence[Markup] = ()
     legend: Sequence[str] = ()
     left_out: int = 0
     classes_left_out: int = 0
+    unit: str = ""
 
 
 @np.errstate(all="ignore")
@@ -127,7 +129,8 @@ def _of_columns(effects: Sequence[Effect], names: Sequence[str]) -> Learned:
         found = [_for_classes(effect, kept) for effect in found]
     pictures = [effect_picture(effect, -reach * _SOFT, reach * _SOFT) for effect in found[:_MOST_PICTURES]]
     legend = [names[int(place)] for place in kept]
-    return Learned(pictures, legend, max(0, len(found) - _MOST_PICTURES), len(names) - len(kept))
+    unit = found[0].unit if found else ""
+    return Learned(pictures, legend, max(0, len(found) - _MOST_PICTURES), len(names) - len(kept), unit)
 
 
 def _for_classes(effect: Effect, kept: Any) -> Effect:
@@ -138,9 +141,14 @@ def _for_classes(effect: Effect, kept: Any) -> Effect:
 
 
 def _strength(effect: Effect) -> float:
-    """Return how far an effect reaches: a curve from end to end, levels typically, since noise makes some stand out."""
+    """Return how far an effect reaches, in units of its noise where that is known.
+
+    A curve reaches from end to end; levels are taken as they typically are, since noise makes some stand out.
+    """
     is_curve = not isinstance(effect.values, tuple) and np.asarray(effect.values).dtype.kind not in "OU"
-    return float(np.ptp(effect.effect) if is_curve else 2 * np.std(effect.effect))
+    reach = float(np.ptp(effect.effect) if is_curve else 2 * np.std(effect.effect))
+    noise = 0.0 if effect.noise is None else float(np.sqrt(np.mean(np.square(effect.noise))))
+    return reach / noise if noise > 0 else reach
 
 
 def _reach(effect: Effect) -> float:
