@@ -37,7 +37,7 @@ def table(rows: int) -> dict[str, Any]:
 
 def records(rows: int, target: str = "ill", memory: int = 2**29) -> Records:
     """Open such a table about persons."""
-    return Records(table(rows), Schema(COLUMNS, target=target), unit="who", memory=memory)
+    return Records(table(rows), Schema(COLUMNS, target=target), unit="who", name="visits", memory=memory)
 
 
 def told(model: Any) -> list[Any]:

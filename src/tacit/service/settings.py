@@ -47,7 +47,7 @@ class Settings:
     `state` and `ledgers` are addresses: a path or sqlite:/// file for the one and a folder for the other, or
     postgresql://... for several workers on several machines. `witness` is a second place that remembers how far each
     account went: a path, an address or a URL. `inbox` is the folder whose files a custodian may register by name.
-    `given_up` names accounts whose ledgers are lost for good: their data sets are there no more.
+    `given_up` names accounts whose ledgers, and data sets whose records, are lost for good: they are there no more.
     """
 
     folder: Path
