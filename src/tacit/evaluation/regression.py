@@ -43,8 +43,8 @@ class RegressionReport(Report):
 
     @cached_property
     def mae(self) -> Figure:
-        """The mean absolute error."""
-        return self._figure(self.errors, np.abs(self.errors.places), self._unit, _SOME)
+        """The mean absolute error; it never exceeds the RMSE, so neither do its ranges."""
+        return self._absolute.within(*((0.0, high) for _, high in _ranges(self._root)))
 
     @cached_property
     def mean_error(self) -> Figure:
@@ -53,7 +53,18 @@ class RegressionReport(Report):
 
     @cached_property
     def rmse(self) -> Figure:
-        """The root of the mean squared error."""
+        """The root of the mean squared error; it is never below the mean absolute error, so neither are its ranges."""
+        found = self._root.within(*((low, math.inf) for low, _ in _ranges(self._absolute)))
+        return found.with_value(max(found.value, self.mae.value))
+
+    @cached_property
+    def _absolute(self) -> Figure:
+        """The mean absolute error, as it is found by itself."""
+        return self._figure(self.errors, np.abs(self.errors.places), self._unit, _SOME)
+
+    @cached_property
+    def _root(self) -> Figure:
+        """The root of the mean squared error, as it is found by itself."""
         square = self._figure(self.errors, self.errors.places**2, 1.0, _SOME)
         every = (square.value, *square.noise, *square.sampling, *square.interval)
         found = [math.sqrt(each) * self._unit for each in every]
@@ -61,21 +72,27 @@ class RegressionReport(Report):
 
     @cached_property
     def r2(self) -> Figure:
-        """The share of the targets' variance that the model explains; below 0 if it does worse than their mean."""
+        """The share of the targets' variance that the model explains; below 0 if it does worse than their mean.
+
+        What is lost at least, by the RMSE, is explained by no model: the ranges end there.
+        """
         losses = _mean(self.errors.places**2, self.errors.floor)
         lost, had = self.errors.spread(losses), self.targets.spread(_variance(self.targets))
         off = BLUR * self.errors.blurred(losses), BLUR * self.targets.blurred(_variance(self.targets))
         square, whole = float(lost[0][0]), float(had[0][0])
         noise = float(lost[1][0] + off[0][0] ** 2), float(had[1][0] + off[1][0] ** 2)
         sampled = float(lost[2][0]), float(had[2][0])
-        near = float(losses(self.errors.settled.masses)), float(_variance(self.targets)(self.targets.settled.masses))
-        ranges = [
-            _ratio(square, whole, *each, self.confidence)
-            for each in (noise, sampled, (noise[0] + sampled[0], noise[1] + sampled[1]))
-        ]
+        lost_now = (self.rmse.value / self._unit) ** 2
+        had_now = float(_variance(self.targets)(self.targets.settled.masses))
+        ranges = []
+        variances = noise, sampled, (noise[0] + sampled[0], noise[1] + sampled[1])
+        for each, (least, _) in zip(variances, _ranges(self.rmse), strict=True):
+            low, high = _ratio(square, whole, *each, self.confidence)
+            most = min(1.0, whole + float(ndtri((1 + self.confidence) / 2)) * math.sqrt(each[1]))
+            ranges.append((low, max(low, min(high, 1 - (least / self._unit) ** 2 / max(most, 1e-4)))))
         low, high = ranges[0]
         # Targets that are all alike, as far as noise lets see, have no variance to explain.
-        value = 1 - max(near[0], 0.0) / max(near[1], 2 * math.sqrt(had[1][0]), 1e-4)
+        value = 1 - lost_now / max(had_now, 2 * math.sqrt(had[1][0]), 1e-4)
         return Figure(min(max(value, low), high), ranges[0], ranges[1], ranges[2], self.confidence)
 
     @cached_property
@@ -119,7 +136,7 @@ class RegressionReport(Report):
     def title(self) -> str:
         """What is predicted, and of how many records."""
         low, high = self.target_range
-        return f"targets from {low:g} to {high:g}, {self._of(self.errors.size)}"
+        return f"targets from {low:g} to {high:g}, {self._of(self.errors.size)}; errors: target minus prediction"
 
     @property
     def _unit(self) -> float:
@@ -149,6 +166,10 @@ class RegressionReport(Report):
             for low, high in (here.noise, here.sampling, here.interval)
         ]
         return Figure(value, ranges[0], ranges[1], ranges[2], self.confidence)
+
+
+def _ranges(figure: Figure) -> tuple[Range, Range, Range]:
+    return figure.noise, figure.sampling, figure.interval
 
 
 def _mean(losses: Floats, floor: float) -> Measure:
