@@ -7,7 +7,7 @@ import pytest
 from tacit.cli.commands import SUMMARIES
 
 ACCOUNT = ["name", "accountant", "budget", "spent", "left", "head", "unit", "ids"]
-PRICE = ["charged", "cost", "affordable", "left"]
+PRICE = ["charged", "cost", "affordable", "left", "adds"]
 TABLE = "patients.csv --schema s.toml --epsilon 0.1"
 PAID = "--ledger sqlite:///l.db"
 KEYS = {

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Lost, Quiet, answering, example
-from tacit.cli.paying import carded, finish, names_of, priced, telling
+from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
 from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile
 from tacit.cli.products import (
@@ -23,10 +24,12 @@ from tacit.cli.products import (
     records_options,
     repeated,
 )
+from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
-from tacit.estimators.price import price_of
+from tacit.estimators.price import Price, price_of
 from tacit.evaluation import Figure, TwoClassReport, report
+from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.models.file import load
 from tacit.reports.card import Card, card_of_scores
 from tacit.reports.page import model_page
@@ -66,7 +69,7 @@ def evaluate(
     """
     with answering(as_json, quiet) as out:
         found, added = load(model), Added.read(about, audit)
-        paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
+        paying = sources.account(ledger, account_name, seed, epsilon)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
@@ -78,9 +81,9 @@ def evaluate(
             out.note(f"The model learned from {origin}. Judged are {judged}.")
             if FITTED in origin.says_of(judged):
                 out.warn(f"Warning: these are records {FITTED}, or some of them are: scores on them flatter it.")
-        from_account = records.account(paying)
+        price = _price(Budget(epsilon, delta), records, paying)
+        foretell(price, paying, records, out)
         if dry_run:
-            price = price_of("report", Budget(epsilon, delta), None, from_account, records.whom)
             out.result(priced(price), str(price))
             return
         files.check(Inputs((source,), ledger, (model, about, audit)))
@@ -132,6 +135,14 @@ def evaluate(
             out.result(plain, f"{told}\nreport     {files.report}", "" if lost else names_of(files.all))
             if lost is not None:
                 raise lost
+
+
+def _price(budget: Budget, records: Records, paying: Ledger | None) -> Price:
+    """Return what a report costs; every report of so many records is charged as the same event."""
+    event = foreseen_sketch(records.n, budget).event if budget.exact_epsilon else None
+    return price_of(
+        "report", budget, event, None if paying is None else records.account(paying.looking()), records.whom
+    )
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from tacit.accounting.ledger import Ledger
 from tacit.cli.answering import Answering, Lost, Paid
+from tacit.data.records import Records
 from tacit.errors import BudgetExceeded, TacitError
+from tacit.estimators.price import Price
 from tacit.reports.facts import exact_amount
 
 Made = TypeVar("Made")
@@ -90,6 +92,24 @@ def names_of(paths: Sequence[Path]) -> str:
     return f"It is kept: {', '.join(map(str, paths))}."
 
 
+def foretell(price: Price, ledger: Ledger | None, records: Records, out: Answering) -> None:
+    """Refuse a charge that does not fit before a split is written down for it; say where parallel charges are lost."""
+    if ledger is None or records.split_name is None or price.event is None:
+        return
+    looking = ledger.looking()
+    part = records.account(looking)
+    if price.affordable is False and part == looking:
+        looking.require_room(price.event, label=price.what, at=price.budget)
+    splits = {entry.label for entry in ledger.entries() if entry.partition is not None and not entry.path}
+    others = sum(each.startswith("split by ") for each in splits - {records.split_name})
+    if others and price.adds == price.budget:
+        out.warn(
+            f"Warning: this adds {price.adds} to the account, because of another name of the table, or another key: "
+            f"the account knows {others} other split{'s' if others > 1 else ''}, and only parts of one split cost what "
+            "the largest does. If it is the same table, use its first name and key."
+        )
+
+
 def priced(price: Any) -> dict[str, Any]:
     """Return what something would cost as plain values."""
     return {
@@ -97,4 +117,5 @@ def priced(price: Any) -> dict[str, Any]:
         "cost": None if price.budget is None else exact_amount(price.budget),
         "affordable": price.affordable,
         "left": None if price.left is None else exact_amount(price.left),
+        "adds": None if price.adds is None else exact_amount(price.adds),
     }

@@ -1,13 +1,12 @@
 """`tacit query`: a statistical question about records, answered with noise and charged once."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.paying import priced, telling
+from tacit.cli.paying import foretell, priced, telling
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.estimators.price import price_of
@@ -44,20 +43,24 @@ def query(
     with answering(as_json, quiet) as out:
         if (epsilon is None) == (tolerance is None):
             raise InvalidParameter("give --epsilon, what the answer may cost, or --tolerance, how far it may be off.")
-        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
+        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed, epsilon)
         asked = query_of(question, declared.columns)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
-        oracle = StatisticalOracle(records, ledger=paying, random_state=seed)
+        oracle = StatisticalOracle(records, ledger=None if paying is None else paying.looking(), random_state=seed)
         how: dict[str, Any] = {"epsilon": epsilon, "tolerance": tolerance, "delta": delta, "confidence": confidence}
-        if dry_run:
+        if dry_run or paying is not None:
             plan = oracle.preview([asked], **how)
-            price = price_of("the answer", plan.budget, None, records.account(paying), records.whom)
-            price = replace(price, affordable=oracle.affords([asked], plan))
+            event, at = oracle.event_of([asked], plan)
+            pays = None if paying is None else records.account(paying.looking())
+            price = price_of("the answer", at, event, pays, records.whom)
+            foretell(price, paying, records, out)
+        if dry_run:
             out.result({**priced(price), "tolerance": plan.tolerance}, f"{plan}\n{price}")
             return
         if paying is None and seed is None:
             out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
         with telling(paying):
+            oracle = StatisticalOracle(records, ledger=paying, random_state=seed)
             answer = oracle.ask(asked, **how)
             plain = {
                 "question": question,

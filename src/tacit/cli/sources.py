@@ -83,13 +83,10 @@ def account(
     name: str | None,
     seed: int | None = None,
     epsilon: float | None = None,
-    *,
-    looks: bool = False,
 ) -> Ledger | None:
     """Open a ledger if one is named; refuse a seed beside it, which makes a rehearsal: not private, not charged.
 
-    An infinite epsilon is a rehearsal as well, and has to be asked for as one. Through one that `looks` nothing can be
-    charged or written.
+    An infinite epsilon is a rehearsal as well, and has to be asked for as one.
     """
     if epsilon == math.inf and seed is None:
         raise InvalidParameter("an infinite epsilon is NOT private: give a finite --epsilon, or --seed to rehearse.")
@@ -99,8 +96,7 @@ def account(
         )
     if address is None and name is not None:
         raise InvalidParameter("--account names an account of a ledger: give --ledger as well.")
-    found = None if address is None else Ledger.open(address, name=name)
-    return found.looking() if found is not None and looks else found
+    return None if address is None else Ledger.open(address, name=name)
 
 
 def to_predict(schema: Schema, features: Sequence[str]) -> Schema:

@@ -9,7 +9,7 @@ import typer
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import LandmarksGiven, MethodName, Shape, model_for, public_table
-from tacit.cli.paying import carded, finish, names_of, priced, telling
+from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
 from tacit.cli.places import Inputs
 from tacit.cli.products import (
     About,
@@ -66,7 +66,7 @@ def train(
         files = Files(report or output.with_suffix(".html"), output, card, overwrite)
         declared, added = Schema.load(schema), Added.read(about, audit)
         check_declared(declared)
-        paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
+        paying = sources.account(ledger, account_name, seed, epsilon)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         model = model_for(
             method,
@@ -76,10 +76,11 @@ def train(
             landmarks=landmarks,
             kernel=kernel,
             source=source,
-            ledger=paying,
+            ledger=None if paying is None else paying.looking(),
             random_state=seed,
         )
         price = model.price(records)
+        foretell(price, paying, records, out)
         if dry_run:
             out.result(priced(price), str(price))
             return
@@ -103,6 +104,7 @@ def train(
             files.write(model, made, lambda: model_page(model, made, again=again))
             return made
 
+        model.ledger = paying
         with telling(paying):
             with out.progress(f"training on {records.n:,} records"):
                 model.fit(records)

@@ -8,7 +8,7 @@ import typer
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import MethodName, model_for
-from tacit.cli.paying import carded, finish, names_of, priced, telling
+from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
 from tacit.cli.places import Inputs
 from tacit.cli.products import (
     About,
@@ -68,17 +68,18 @@ def tune(
         declared, added = Schema.load(schema), Added.read(about)
         grid = _grid(candidates)
         check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)
-        paying = sources.account(ledger, account_name, seed, epsilon, looks=dry_run)
+        paying = sources.account(ledger, account_name, seed, epsilon)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         search = PrivateSearch(
             model_for(method, records, source=source),
             grid,
             epsilon=epsilon,
             runs=runs,
-            ledger=paying,
+            ledger=None if paying is None else paying.looking(),
             random_state=seed,
         )
         price = search.price(records)
+        foretell(price, paying, records, out)
         if dry_run:
             out.result(priced(price), str(price))
             return
@@ -101,6 +102,7 @@ def tune(
             files.write(best, made, lambda: model_page(best, made, again=again))
             return made
 
+        search.ledger = paying
         with telling(paying):
             with out.progress("searching"):
                 search.fit(records)

@@ -209,6 +209,11 @@ class Records:
         return None if self._share is None else self._share.name
 
     @property
+    def split_name(self) -> str | None:
+        """What an account calls the split that these records are a part of."""
+        return None if self._share is None else self._share.title
+
+    @property
     def table_name(self) -> str:
         """Which table these records are of, told apart as splits are in a ledger: one text for all parts of it."""
         return hashlib.sha256(self._table.identity.encode("utf-8", "replace")).hexdigest()[:32]
@@ -271,9 +276,15 @@ class Records:
         """
         if ledger is None or self.is_twin:
             return None
+        if not isinstance(ledger, Ledger):
+            raise InvalidParameter(
+                f"ledger must be an account that is open, got {type(ledger).__name__}. Use Ledger.open(address)."
+            )
         if self._share is None:
             return ledger
         share = self._share
+        # What is refused for its unit leaves no split behind.
+        ledger.require(self.whom)
         return ledger.partition(share.title, list(share.parts), fixed_by=share.interval.by)[share.name]
 
     @property

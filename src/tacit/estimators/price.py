@@ -33,7 +33,8 @@ class Price:
 
     `budget` is None for an infinite epsilon, which no ledger may be asked to pay. `event` is what would be charged in
     accounting's terms, None where it depends on the number of records and none was told. `affordable` and `left` are
-    None without a ledger; `affordable` also where an account that is not "basic" would have to be told the event.
+    None without a ledger; `affordable` also where an account that is not "basic" would have to be told the event. Of a
+    part of a split, `left` is the part's own, and `adds` is how much more the whole account would have spent.
     `unit` says for whom the release would be private: "record" or "person"; `whom` also by which ids. `odd` is what a
     fit will warn of (`tacit.errors.OddTerms`), as far as it follows from the form of the rows.
     """
@@ -45,6 +46,7 @@ class Price:
     left: Budget | None
     whom: Unit = RECORD
     odd: tuple[str, ...] = ()
+    adds: Budget | None = None
 
     @property
     def unit(self) -> Kind:
@@ -62,7 +64,11 @@ class Price:
             False: "NOT enough: it would be refused",
             None: "whether that is enough is not known yet",
         }
-        return f"{cost} The ledger has {self.left} left: {can[self.affordable]}."
+        less = self.adds is not None and self.adds != self.budget
+        adds = "" if self.adds is None else f" It adds {self.adds} to the account's spending"
+        why = " (other parts of the same split have cost more)" if less else ""
+        end = f"{adds}{why}." if adds else ""
+        return f"{cost} The ledger has {self.left} left{' for it' if less else ''}: {can[self.affordable]}.{end}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -134,7 +140,8 @@ def price_of(
         return Price(what, budget, event, None, None, whom)
     left = ledger.remaining
     if event is not None:
-        return Price(what, budget, event, ledger.affords(event, at=budget), left, whom)
+        adds = ledger.price(event, at=budget)
+        return Price(what, budget, event, ledger.affords(event, at=budget), left, whom, adds=adds)
     return Price(what, budget, None, budget <= left if ledger.accountant == "basic" else None, left, whom)
 
 
