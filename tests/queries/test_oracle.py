@@ -339,7 +339,7 @@ def test_the_ledger_says_what_was_asked(query: Query, label: str, ledger: Ledger
     table = {name: [None, None] for name in PATIENTS.columns}
     oracle = StatisticalOracle(Records(table, PATIENTS, key="id"), ledger=ledger)
     oracle.ask(query, epsilon=0.1)
-    oracle.ask_all([query, StatisticalQuery(lambda t: t.age)], epsilon=0.1)
+    oracle.ask_all([query, StatisticalQuery(lambda t: t.age > 9)], epsilon=0.1)
     oracle.ask(query, epsilon=0.05, label="for the board")
     assert [entry.label for entry in ledger.entries()] == [label, f"{label} and 1 more", "for the board"]
 

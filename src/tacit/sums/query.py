@@ -22,6 +22,7 @@ from tacit.sums.language.names import Names
 from tacit.sums.language.text import function_of
 
 Function = Callable[[Any], Any]
+_USUAL = (0.0, 1.0)
 
 
 class Query(ABC):
@@ -58,7 +59,7 @@ class StatisticalQuery(Query):
 
     `function` is called once with names that stand for the declared columns (`lambda t: (t.age > 60) & t.ill`) and says
     what to compute from one record, in the closed language of `tacit.sums.language`; or it is the same as a text,
-    "age > 60 and ill". Values are clamped to [low, high].
+    "age > 60 and ill". Values are clamped to [low, high]; a column of numbers by itself needs a range of its own.
 
     Guarantee: replacing one record moves the sum of the values by at most high - low, whatever the record holds.
     Assumes: nothing: an expression is written down before it meets a record, of total, per-record operations only.
@@ -236,6 +237,19 @@ def given_by(query: Query, table: Names) -> tuple[Expression, ...]:
                 f"{type(column).__name__}."
             )
     return columns
+
+
+def refuse_unscaled(query: Query, asked: Sequence[Expression]) -> None:
+    """Refuse the average of a column of numbers within the usual range where its own is another: most would be cut."""
+    if type(query) is not StatisticalQuery or (query.low, query.high) != _USUAL:
+        return
+    (column,) = asked
+    if column.operation == "column" and column.kind == "number" and (column.low < 0 or column.high > 1):
+        raise InvalidParameter(
+            f"the average of a column of numbers from {column.low:g} to {column.high:g} would be cut to [0, 1]: give "
+            f"its range, StatisticalQuery(..., low={column.low:g}, high={column.high:g}), or compare, such as "
+            f"{column} > {column.low:g}."
+        )
 
 
 def query_of(question: str, columns: Mapping[str, Column]) -> StatisticalQuery:

@@ -29,7 +29,7 @@ from tacit.releases import release
 from tacit.sums.engines.engine import Engine, Part, Prepared
 from tacit.sums.engines.opening import engine_for
 from tacit.sums.language.words import in_words
-from tacit.sums.query import KINDS, Query
+from tacit.sums.query import KINDS, Query, refuse_unscaled
 
 if TYPE_CHECKING:
     from tacit.queries.oracle.conversation import Conversation
@@ -174,8 +174,7 @@ class StatisticalOracle:
         """Return how the queries would be answered together and at what cost; touch and charge nothing."""
         again = made_again(queries)
         demand = self._demand(again, confidence, noise_rate, of)
-        for query in again:
-            self._engine.prepare(query)
+        self._prepared(again)
         return self._plan(demand, tolerance, epsilon, delta)
 
     def affords(self, queries: Sequence[Query], plan: Plan) -> bool | None:
@@ -190,6 +189,13 @@ class StatisticalOracle:
         demand = Demand.of_queries(made_again(queries), self.n, whom=self._engine.unit)
         mechanism = demand.mechanism(plan.noise, plan.budget)
         return mechanism.event, mechanism.budget
+
+    def _prepared(self, queries: Sequence[Query]) -> list[Prepared]:
+        """Prepare queries, and refuse what would be paid for and say nothing."""
+        prepared = [self._engine.prepare(query) for query in queries]
+        for each in prepared:
+            refuse_unscaled(each.query, each.columns)
+        return prepared
 
     def _plan(self, demand: Demand, tolerance: float | None, epsilon: float | None, delta: float) -> Plan:
         if (tolerance is None) == (epsilon is None):
@@ -227,7 +233,7 @@ class StatisticalOracle:
         queries = made_again(queries)
         demand = self._demand(queries, confidence, noise_rate, of)
         plan = self._plan(demand, tolerance, epsilon, delta)
-        prepared = [self._engine.prepare(query) for query in queries]
+        prepared = self._prepared(queries)
         asking = Asking(checked_noise_rate(noise_rate), label or asked_in_words(prepared), self._ledger)
         try:
             shares = self._shares(prepared, demand, plan, asking)

@@ -228,7 +228,7 @@ def enough_records(demand: Demand, tolerance: float, budget: Budget) -> int:
         return (few + enough) // 2 if enough - few > max(1, few // 1000) else enough
 
     refusal = "no number of records that can be counted keeps that tolerance."
-    return fewest(keeps, most=2**50, otherwise=refusal, between=between)
+    return fewest(keeps, most=2**32, otherwise=refusal, between=between)
 
 
 def smallest_epsilon(enough: Callable[[float], bool], low: float) -> float:
@@ -279,8 +279,11 @@ def _numbers(count: int) -> str:
 
 
 def _too_few(demand: Demand, tolerance: float, budget: Budget) -> str:
+    try:
+        enough = f"{enough_records(demand, tolerance, budget)} records would do with {budget}; or ask"
+    except InvalidParameter:
+        enough = "No number of records would do that tacit counts. Ask"
     return (
         f"{demand.n} records cannot answer {_numbers(demand.size)} within {tolerance:g} at confidence "
-        f"{demand.confidence:g}: the sample alone may be {demand.sampling:.3g} off. "
-        f"{enough_records(demand, tolerance, budget)} records would do with {budget}; or ask for a larger tolerance."
+        f"{demand.confidence:g}: the sample alone may be {demand.sampling:.3g} off. {enough} for a larger tolerance."
     )
