@@ -34,7 +34,7 @@ KEYS = {
     ],
     "predict m.tacit patients.csv --output p.csv": ["n", "output"],
     f"evaluate m.tacit patients.csv --epsilon 0.1 {PAID}": [
-        "guarantee", "private", "charged", "n", "part", "judged", "positive", "scores", "report",
+        "guarantee", "private", "charged", "n", "part", "judged", "positive", "scores", "thresholds", "report",
     ],
     "evaluate m.tacit patients.csv --epsilon 0.1 --dry-run": PRICE,
     f"tune {TABLE} {PAID} --try alpha=auto,0.1 --runs 2 --output t.tacit": [
@@ -68,7 +68,7 @@ def test_the_keys_of_a_command_are_stable(trained, command):
     assert list(plain) == KEYS[command]
     amounts = [plain[name] for name in ("budget", "spent", "left", "cost") if isinstance(plain.get(name), dict)]
     for amount in (each for each in amounts if "words" in each or "epsilon" in each):
-        assert amount.keys() == {"words", "epsilon", "delta"}
+        assert amount.keys() == {"words", "epsilon", "delta", "exact"}
 
 
 def test_no_command_is_left_out():

@@ -85,7 +85,7 @@ def test_landmarks_that_are_none_are_refused_before_any_charge(clinic, options, 
 def test_a_kernel_model_is_priced_and_tuned(clinic):
     """`--dry-run` names the cost and charges nothing; `tune` searches over its ridge."""
     priced = clinic.train("--method", "kernel", "--ledger", clinic.address, "--dry-run", "--json").plain
-    assert priced["cost"]["epsilon"] == "1/2"
+    assert priced["cost"]["epsilon"] == 0.5
     assert clinic.ledger.spent == Budget(0)
     asked = "tune", "patients.csv", "--schema", "s.toml", "--epsilon", "0.8", "--try", "alpha=auto,0.1", "--runs", "2"
     told = clinic.run(*asked, "--method", "kernel", "--output", "t.tacit", "--seed", "1", "--json")

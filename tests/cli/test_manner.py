@@ -91,7 +91,7 @@ def test_a_dry_run_does_nothing(clinic):
     """`--dry-run` says the cost and whether it fits; nothing is charged, nothing is written."""
     before, head = clinic.names(), clinic.ledger.head
     plain = clinic.train("--ledger", clinic.address, "--dry-run", "--json").plain
-    assert plain["cost"]["epsilon"] == "1/2"
+    assert plain["cost"]["epsilon"] == 0.5
     assert plain["affordable"] is True
     asked = ("query", "patients.csv", "smoker", "--schema", "s.toml", "--tolerance", "0.1", "--dry-run", "--json")
     plain = clinic.run(*asked, "--ledger", clinic.address).plain
@@ -114,13 +114,13 @@ def test_a_dry_run_about_a_part_names_no_part_in_the_ledger(trained, part):
     )
     for command in commands:
         plain = trained.run(*command, "--dry-run", "--json").plain
-        assert (plain["affordable"], plain["left"]["epsilon"]) == (True, "1/2"), command
+        assert (plain["affordable"], plain["left"]["epsilon"]) == (True, 0.5), command
     assert (trained.ledger.head, trained.names()) == (head, before)
     assert trained.run("train", *table[:-4], "--part", "test", *table[-2:], "--output", "n.tacit").code == 0
     head = trained.ledger.head
     for command in commands:
         left = trained.run(*command, "--dry-run", "--json").plain["left"]
-        assert left["epsilon"] == ("1/2" if part == "train" else "1/5"), command
+        assert left["epsilon"] == (0.5 if part == "train" else 0.2), command
     assert trained.ledger.head == head
 
 

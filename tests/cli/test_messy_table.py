@@ -133,8 +133,8 @@ def test_every_dry_run_tells_whom_it_protects_and_whether_it_can_be_paid(stays):
     for command in commands:
         dry = [*command, "--ledger", stays.address, "--dry-run"]
         plain, words = stays.run(*dry, "--json").plain, stays.run(*dry).out
-        assert plain["cost"]["epsilon"] == "1/2", command
-        assert (plain["affordable"], plain["left"]["epsilon"], plain["charged"]) == (True, "7/2", False)
+        assert plain["cost"]["epsilon"] == 0.5, command
+        assert (plain["affordable"], plain["left"]["epsilon"], plain["charged"]) == (True, 3.5, False)
         assert "replace-one person neighbours" in words
         assert "left: enough" in words
     stays.ledger.spend(EpsilonDeltaDpEvent(3.25), label="somebody else's", unit=stays.ledger.whom)
@@ -152,7 +152,7 @@ def test_a_dry_run_is_refused_where_the_command_would_be(stays, command):
     dry, meant = stays.run(*made, "--dry-run"), stays.run(*made)
     assert (dry.code, meant.code) == (2, 2)
     assert dry.err == meant.err
-    assert "commands --unit COLUMN" in dry.err
+    assert "Give --unit COLUMN." in dry.err
 
 
 def test_a_model_predicts_wherever_it_and_the_table_are(stays, monkeypatch):

@@ -10,11 +10,13 @@ import tacit
 from support.fitted_models import NAMES, SCHEMA, fitted_model, rows, table
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records
 from tacit.accounting.meaning import explain
+from tacit.data import Category, Flag, Number, Ordinal
 from tacit.errors import InvalidParameter
 from tacit.evaluation import report
 from tacit.model_selection import PrivateSearch
 from tacit.reports import Card, card_of_ledger, card_of_model
 from tacit.reports.card import card_of_scores
+from tacit.reports.facts import column_in_words
 from tacit.reports.registry import ASKED, OPEN
 
 TEXT, TRUTH, NUMBER = ("text",), ("truth",), ("number",)
@@ -230,3 +232,21 @@ def test_hostile_words_stay_words(word):
     card = card_of_model(fitted_model("records")[0], answers={"author": word or "-"})
     assert yaml.safe_load(card.to_yaml()) == card.plain()
     assert json.loads(card.to_json()) == card.plain()
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (
+            Number(0, 9, log=True, missing=2),
+            "a number from 0 to 9, on a logarithmic scale; what is missing counts as 2",
+        ),
+        (Category(["a", "b"], other="b"), "one of a, b; all else counts as b"),
+        (Ordinal(["low", "high"], missing="low"), "one of low, high, in this order; what is missing counts as low"),
+        (Flag("no", "yes"), "one of no, yes, of which yes is true"),
+        (Category([f"c{place}" for place in range(40)]), f"one of {', '.join(f'c{place}' for place in range(40))}"),
+    ],
+)
+def test_all_that_is_declared_of_a_column_is_told(column, words):
+    """Levels are not cut off, and neither is what becomes of the rest."""
+    assert column_in_words(column) == words

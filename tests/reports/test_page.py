@@ -17,11 +17,12 @@ from tacit import Budget, Ledger, PrivateLogisticRegression, Records, Schema
 from tacit.data import Category, Number
 from tacit.estimators.effects import Effect
 from tacit.evaluation import report
+from tacit.evaluation.figure import number
 from tacit.reports import card_of_ledger, card_of_model
 from tacit.reports.card import card_of_scores
 from tacit.reports.drawing import COLOURS, budget_picture, effect_picture, guess_picture, shown, square_picture, ticks
 from tacit.reports.page import learned, model_page
-from tacit.reports.scores import pictures_of, scored
+from tacit.reports.scores import at_thresholds, pictures_of, scored
 
 HOSTILE = (
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</title><svg onload=alert(1)>", "{{ 7 * 7 }}",
@@ -131,7 +132,7 @@ def test_private_scores_are_shown_with_their_intervals():
             model, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
         )
         _inert(page)
-        assert all(f"{figure.value:.4f}" in page for figure in told.figures().values())
+        assert all(number(figure.value) in page for figure in told.figures().values())
         assert card.record["deployment"]["data_product_type"] == "summary statistics"
         assert ("<title>ROC</title>" in page) == (name == "records")
 
@@ -191,7 +192,7 @@ def test_scores_are_not_broken_on_a_phone():
     model, rows = fitted_model("records")
     told = report(model, Records(rows, model.encoder_.schema), epsilon=1.0)
     page = model_page(model, card_of_scores(model, told.release), scores=scored(told))
-    assert page.count('<td class="number">') == 1 + len(told.figures())
+    assert page.count('<td class="number">') == 1 + len(told.figures()) + len(at_thresholds(told))
     assert "td.number { white-space: nowrap;" in page
 
 

@@ -131,7 +131,7 @@ def account_for(budget: Budget, accountant: object, order: float | None = None) 
     """Build the account of that name over the budget."""
     budget = Budget(budget.exact_epsilon, budget.exact_delta)  # sums of budgets may exceed what can be typed
     if not budget:
-        raise InvalidParameter("a ledger needs a budget above zero, got none. Try Budget(1.0).")
+        raise InvalidParameter("a ledger needs a budget above zero, got none. Try 1.")
     if accountant == "renyi":
         return RenyiAccount.best(budget) if order is None else RenyiAccount(budget, order)
     for account in (BasicAccount, GaussianAccount):

@@ -89,7 +89,7 @@ class Ledger:
         head = digest("", terms)
         with store.writing() as connection:
             if connection.execute(sa.select(ACCOUNT.c.name).where(ACCOUNT.c.name == name)).first():
-                raise LedgerExists(f"{store} already has an account {name!r}. Use Ledger.open(...), or another name.")
+                raise LedgerExists(f"{store} already has an account {name!r}. Open that one, or use another name.")
             connection.execute(
                 sa.insert(ACCOUNT).values(name=name, terms=json.dumps(terms, sort_keys=True), count=0, head=head)
             )

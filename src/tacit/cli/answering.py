@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, Literal, NoReturn, final
 
 import typer
@@ -41,6 +42,19 @@ def example(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def in_numbers(plain: Any) -> Any:
+    """Write amounts as numbers, with the exact ones beside them; cards stay as they are kept."""
+    if isinstance(plain, list):
+        return [in_numbers(each) for each in plain]
+    if not isinstance(plain, Mapping):
+        return plain
+    if plain.keys() == {"words", "epsilon", "delta"}:
+        exact = {name: plain[name] for name in ("epsilon", "delta")}
+        numbers = {name: float(Fraction(each)) for name, each in exact.items()}
+        return {**numbers, "exact": exact, "words": plain["words"]}
+    return {name: each if name == "card" else in_numbers(each) for name, each in plain.items()}
+
+
 @final
 @dataclass(frozen=True)
 class Answering:
@@ -56,7 +70,7 @@ class Answering:
         """
         with printing(kept):
             if self.as_json:
-                sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True) + "\n")
+                sys.stdout.write(json.dumps(in_numbers(plain), indent=2, ensure_ascii=True) + "\n")
             elif isinstance(shown, str):
                 say(shown)
             else:
@@ -158,6 +172,17 @@ def refuse_for(failure: BaseException, as_json: bool) -> NoReturn:
     refuse(kind, f"{message}{free}", code, as_json=as_json, quiet=gone)
 
 
+_SPOKEN = (
+    ("Schema.draft(source), or `tacit schema draft`,", "`tacit schema draft`"),
+    ("fixed_by must be", "--fixed-by must be"),
+    ('Records(..., unit=...).split(by="key"), or commands --unit COLUMN, keep them whole.', "--unit keeps them whole."),
+    ("Records((address, table), schema)", "sqlite:///file.db#table"),
+    ('Records(..., unit="the column of ids"), fit(X, y, groups=ids), or commands --unit COLUMN', "--unit COLUMN"),
+    ('Ledger.create(..., unit="person"), or ledger create --unit person', "ledger create --unit person"),
+    ("Ledger.create(..., ids=[...]), or ledger create", "ledger create"),
+    ('Records(..., key="the column declared as a Key")', "--key COLUMN"),
+)
+"""What the library says to whoever writes Python, and what that is in commands."""
 _CODES = ((BudgetExceeded, NO_BUDGET), (LedgerCorrupt, REFUTED), (QueryFailed, FAILED), (TacitError, WRONG))
 
 
@@ -171,7 +196,10 @@ def _told(failure: BaseException) -> tuple[str, str, int]:
         return "Usage", failure.format_message(), WRONG
     for kind, code in _CODES:
         if isinstance(failure, kind):
-            return type(failure).__name__, str(failure), code
+            words = str(failure)
+            for python, command in _SPOKEN:
+                words = words.replace(python, command)
+            return type(failure).__name__, words, code
     return "UnexpectedFailure", f"something unexpected failed: {type(failure).__name__}.", FAILED
 
 

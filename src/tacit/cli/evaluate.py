@@ -11,7 +11,7 @@ from tacit.cli import sources
 from tacit.cli.answering import AsJson, Lost, Quiet, answering, example
 from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
 from tacit.cli.places import Inputs
-from tacit.cli.predict import ModelFile
+from tacit.cli.predict import ModelFile, Threshold, loaded
 from tacit.cli.products import (
     About,
     Added,
@@ -30,10 +30,9 @@ from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
 from tacit.estimators.price import Price, price_of
 from tacit.evaluation import Figure, TwoClassReport, report
 from tacit.evaluation.foreseen import foreseen_sketch
-from tacit.models.file import load
 from tacit.reports.card import Card, card_of_scores
 from tacit.reports.page import model_page
-from tacit.reports.scores import pictures_of, scored
+from tacit.reports.scores import at_thresholds, pictures_of, scored
 
 EXAMPLE = example(
     "tacit evaluate m.tacit patients.csv --part test --epsilon 0.2 --ledger sqlite:///l.db --report scores.html"
@@ -45,6 +44,7 @@ def evaluate(
     source: sources.Source,
     epsilon: Annotated[float, typer.Option(help="How much the scores may cost, all of them together.")],
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail.")] = 0.0,
+    threshold: Threshold = None,
     ledger: sources.LedgerAddress = None,
     account_name: sources.AccountName = None,
     report_file: Annotated[
@@ -68,7 +68,7 @@ def evaluate(
     both. Records that it was trained on are judged if they are asked for, and called so.
     """
     with answering(as_json, quiet) as out:
-        found, added = load(model), Added.read(about, audit)
+        found, added = loaded(model), Added.read(about, audit)
         paying = sources.account(ledger, account_name, seed, epsilon)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
@@ -91,6 +91,7 @@ def evaluate(
         if paying is None and seed is None:
             out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
         options = [
+            ("--threshold", None if threshold is None else f"{threshold:g}"),
             ("--delta", f"{delta:g}" if delta else None),
             *records_options(records, chosen),
             *paying_options(ledger, account_name, seed),
@@ -114,7 +115,9 @@ def evaluate(
 
         with telling(paying):
             with out.progress(f"scoring on {records.n:,} records"):
-                told = report(found, records, epsilon=epsilon, delta=delta, ledger=paying, random_state=seed)
+                told = report(
+                    found, records, epsilon=epsilon, delta=delta, ledger=paying, threshold=threshold, random_state=seed
+                )
             plain = {
                 "guarantee": told.release.guarantee,
                 "private": told.release.private,
@@ -124,6 +127,7 @@ def evaluate(
                 "judged": told.judged,
                 "positive": str(told.classes[1]) if isinstance(told, TwoClassReport) else None,
                 "scores": {name: _figure(figure) for name, figure in told.figures().items()},
+                "thresholds": at_thresholds(told),
                 "report": str(files.report),
             }
             lost = None

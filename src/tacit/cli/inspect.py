@@ -8,10 +8,10 @@ import typer
 
 from tacit.cli.answering import AsJson, Quiet, answering, example, facts
 from tacit.cli.places import Inputs
-from tacit.cli.predict import ModelFile
+from tacit.cli.predict import ModelFile, loaded
 from tacit.cli.products import About, Overwrite, answers_in, spare_paid
 from tacit.errors import InvalidParameter
-from tacit.models.file import load, save
+from tacit.models.file import save
 from tacit.reports.card import Card
 from tacit.reports.yaml import to_yaml
 
@@ -34,7 +34,7 @@ def inspect(
     What only people know can be added later: --about about.toml --output m2.tacit. Nothing is fitted or charged again.
     """
     with answering(as_json, quiet) as out:
-        found, answers = load(model), answers_in(about)
+        found, answers = loaded(model), answers_in(about)
         carried: Card = found.card_.answered(**answers) if answers else found.card_
         if output is not None:
             if about is None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -60,7 +61,7 @@ def create(
     with answering(as_json, quiet) as out:
         if (epsilon is None) == (budget is None):
             raise InvalidParameter('give --epsilon, or --budget "epsilon=1, delta=1e-6".')
-        amount = Budget.parse(budget if budget is not None else f"epsilon={epsilon}, delta={delta}")
+        amount = _amount(epsilon, delta, budget)
         whose: Kind = "person" if unit == "person" else "record"
         ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose, ids=ids or ())
         out.result(_account(ledger), f"created {_words(ledger)}\n{explain(ledger.budget, ledger.unit)}")
@@ -178,6 +179,23 @@ def partition(
         left = {each: exact_amount(ledger.remaining) for each, ledger in parts.items()}
         lines = [f"{cell(each)}: {ledger.remaining} left" for each, ledger in parts.items()]
         out.result({**plain, "left": left}, "\n".join(lines))
+
+
+def _amount(epsilon: str | None, delta: str, budget: str | None) -> Budget:
+    """Read a budget; say which option was wrong."""
+    if budget is not None:
+        return Budget.parse(budget)
+    for name, text, most in (("epsilon", epsilon, None), ("delta", delta, 1)):
+        try:
+            number = Fraction(str(text))
+        except (ValueError, ZeroDivisionError):
+            number = Fraction(-1)
+        if number < 0 or (most is None and not number) or (most is not None and number >= most):
+            wanted = (
+                "a finite number above 0, such as 1" if most is None else "a number from 0 to below 1, such as 1e-6"
+            )
+            raise InvalidParameter(f"--{name} must be {wanted}, got {text!r}.")
+    return Budget.parse(f"epsilon={epsilon}, delta={delta}")
 
 
 def _witnessed(path: Path, name: str | None, head: str | None) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tacit.budget import Budget
+from tacit.checks import finite_number
 from tacit.cli import sources
 from tacit.cli.places import same_records
 from tacit.data.columns import Number
@@ -23,6 +24,13 @@ LandmarksGiven = Annotated[
     typer.Option(
         help="Of --method kernel: a PUBLIC table with the same columns, or how many records to make up by the schema."
     ),
+]
+ClassWeights = Annotated[
+    list[str] | None,
+    typer.Option("--class-weight", help='Count a class more: "<30=5"; one option a class. For --method logistic, svc.'),
+]
+CurvesGiven = Annotated[
+    str, typer.Option("--curves", help="How numbers bend: auto, none, or a number of knots. Not for --method kernel.")
 ]
 _KINDS = {"logistic": PrivateLogisticRegression, "svc": PrivateLinearSVC, "linear": PrivateLinearRegression}
 
@@ -54,6 +62,30 @@ def model_for(
     if (chosen == "linear") != is_number:
         raise InvalidParameter(f"--method {chosen} does not fit the target {schema.target!r}. Use --method auto.")
     return _KINDS[chosen](epsilon, delta, **given)
+
+
+def shape(model: Any, class_weights: list[str] | None, curves: str) -> Any:
+    """Tell an estimator how classes count and how numbers bend; refuse one that takes no such thing."""
+    given: dict[str, Any] = {}
+    if class_weights:
+        given["class_weight"] = dict(_weight(text) for text in class_weights)
+    if curves != "auto":
+        if curves != "none" and not (curves.isascii() and curves.isdigit()):
+            raise InvalidParameter(f"--curves must be auto, none or a number of knots such as 9, got {curves!r}.")
+        given["curves"] = False if curves == "none" else int(curves)
+    for name in given:
+        if name not in model.get_params():
+            raise InvalidParameter(f"--{name.replace('_', '-')} is not for {type(model).__name__}. Leave it out.")
+    return model.set_params(**given)
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """Read "<30=5"."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name, finite_number("--class-weight", float(number))
+    except ValueError:
+        raise InvalidParameter(f'--class-weight is written "<30=5", got {text!r}.') from None
 
 
 def _landmarks(text: str | None, records: Records, epsilon: float | None, delta: float, source: str) -> Any:

@@ -8,15 +8,20 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from tacit.checks import checked_share, finite_number
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.places import Inputs
 from tacit.cli.sources import Source, source_of, to_predict
 from tacit.data.records import Records
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, ModelFileError
 from tacit.files import write_whole
 from tacit.models.file import load
 
 EXAMPLE = example("tacit predict m.tacit patients.csv --output predicted.csv")
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="The probability (or score) above which the positive class is said; one half (or 0) by default."),
+]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.")]
 
 
@@ -24,6 +29,7 @@ def predict(
     model: ModelFile,
     source: Source,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="A probability for every class, too.")] = False,
+    threshold: Threshold = None,
     output: Annotated[Path | None, typer.Option(help="Write the predictions to a CSV file.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -33,7 +39,7 @@ def predict(
     Predictions cost nothing: they are made of the released model and of records that whoever asks has already.
     """
     with answering(as_json, quiet) as out:
-        found = load(model)
+        found = loaded(model)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: load it in Python, tacit.load, to predict.")
@@ -41,7 +47,7 @@ def predict(
         if output is not None:
             Inputs((source,), files=(model,)).spare([output])
         with out.progress(f"predicting {records.n:,} records"), np.errstate(all="ignore"):
-            columns = _columns(found, records, probabilities)
+            columns = _columns(found, records, probabilities, threshold)
         text = _csv(columns)
         if output is not None:
             write_whole(output, [text.encode("utf-8", "replace")])
@@ -50,15 +56,36 @@ def predict(
             out.document({"n": records.n, **columns}, text)
 
 
-def _columns(model: Any, records: Records, probabilities: bool) -> dict[str, list[Any]]:
+def loaded(path: Path) -> Any:
+    """Read a model file; name it if there is none."""
+    try:
+        return load(path)
+    except ModelFileError as failure:
+        tables = (".csv", ".tsv", ".parquet", ".gz", ".txt")
+        first = " The model comes first, and the table second." if path.suffix.lower() in tables else ""
+        raise ModelFileError(f"{str(path)!r}: {failure}{first}") from None
+
+
+def _columns(model: Any, records: Records, probabilities: bool, threshold: float | None) -> dict[str, list[Any]]:
     held = records.held()
-    columns: dict[str, list[Any]] = {"prediction": model.predict(held).tolist()}
+    said = model.predict(held) if threshold is None else _above(model, held, threshold)
+    columns: dict[str, list[Any]] = {"prediction": said.tolist()}
     if probabilities:
         if not hasattr(model, "predict_proba"):
             raise InvalidParameter(f"a {type(model).__name__} has no probabilities. Leave --probabilities out.")
         chances = model.predict_proba(held)
         columns |= {f"probability of {name}": chances[:, place].tolist() for place, name in enumerate(model.classes_)}
     return columns
+
+
+def _above(model: Any, held: Records, threshold: float) -> Any:
+    """Predict the positive class, the second, above a threshold."""
+    if len(getattr(model, "classes_", ())) != 2:
+        raise InvalidParameter("--threshold is for a model of two classes. Leave it out.")
+    likely = hasattr(model, "predict_proba")
+    cut = checked_share("--threshold", threshold) if likely else finite_number("--threshold", threshold)
+    scores = model.predict_proba(held)[:, 1] if likely else model.decision_function(held)
+    return model.classes_[(scores > cut).astype(int)]
 
 
 def _csv(columns: dict[str, list[Any]]) -> str:

@@ -61,6 +61,8 @@ class Files:
             spare_paid([path for path in (self.model, self.report) if path is not None])
         for path in self.all:
             check_room(path, _ROOM)
+        if self.report.suffix.lower() not in (".html", ".htm"):
+            raise InvalidParameter(f"--report is an HTML page: its name must end in .html, got {str(self.report)!r}.")
 
     def write(self, model: Any, card: Card, page: Callable[[], str]) -> None:
         """Write the model with its card, the report, and the card by itself where that was asked for."""

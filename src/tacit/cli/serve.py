@@ -1,5 +1,6 @@
 """`tacit serve`: the trusted learner, over HTTP."""
 
+import socket
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,6 +38,7 @@ def serve(
             out.result({"custodian": token}, token)
             out.note("It is shown this once. Sign in with it on the service's page, and make tokens for the others.")
             return
+        _require_free(settings.host, settings.port)
         if demo:
             tokens = run.prepare_demo(settings)
             address = f"http://{settings.host}:{settings.port}"
@@ -46,7 +48,18 @@ def serve(
                 f"curl -H 'Authorization: Bearer {tokens.analyst}' {address}/v1/datasets"
             )
             out.result(plain, words)
+        else:
+            out.note(f"Serving at http://{settings.host}:{settings.port}; Ctrl-C ends it.")
         run.serve(settings)
+
+
+def _require_free(host: str, port: int) -> None:
+    """Refuse a place where nobody can listen."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as failure:
+        reason = (failure.strerror or "the system refused it").lower()
+        raise InvalidParameter(f"nobody can listen at port {port} of {host}: {reason}. Give another --port.") from None
 
 
 def _loaded() -> Any:

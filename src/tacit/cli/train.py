@@ -8,7 +8,16 @@ import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.methods import LandmarksGiven, MethodName, Shape, model_for, public_table
+from tacit.cli.methods import (
+    ClassWeights,
+    CurvesGiven,
+    LandmarksGiven,
+    MethodName,
+    Shape,
+    model_for,
+    public_table,
+    shape,
+)
 from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
 from tacit.cli.places import Inputs
 from tacit.cli.products import (
@@ -45,6 +54,8 @@ def train(
     method: MethodName = "auto",
     kernel: Annotated[Shape | None, typer.Option(help="Of --method kernel; quadratic by default.")] = None,
     landmarks: LandmarksGiven = None,
+    class_weight: ClassWeights = None,
+    curves: CurvesGiven = "auto",
     ledger: sources.LedgerAddress = None,
     account_name: sources.AccountName = None,
     output: sources.ModelOutput = Path("model.tacit"),
@@ -79,6 +90,7 @@ def train(
             ledger=None if paying is None else paying.looking(),
             random_state=seed,
         )
+        shape(model, class_weight, curves)
         price = model.price(records)
         foretell(price, paying, records, out)
         if dry_run:
@@ -93,6 +105,8 @@ def train(
             ("--method", None if method == "auto" else method),
             ("--kernel", kernel),
             ("--landmarks", None if landmarks is None else name_of(landmarks)),
+            *(("--class-weight", text) for text in class_weight or ()),
+            ("--curves", None if curves == "auto" else curves),
             *records_options(records, part),
             *paying_options(ledger, account_name, seed),
             ("--output", output.name),

@@ -42,6 +42,7 @@ def tune(
     candidates: Annotated[
         list[str], typer.Option("--try", help="Values to try, such as alpha=auto,0.01,0.1; one option a parameter.")
     ],
+    delta: Annotated[float, typer.Option(help="Must be 0: the runs of a search are pure.")] = 0.0,
     method: MethodName = "auto",
     runs: Annotated[float | None, typer.Option(help="How many fits on average; by default 50 or more.")] = None,
     ledger: sources.LedgerAddress = None,
@@ -65,6 +66,10 @@ def tune(
     """
     with answering(as_json, quiet) as out:
         files = Files(report or output.with_suffix(".html"), output, card, overwrite)
+        if delta:
+            raise InvalidParameter(
+                "--delta must be 0 in a search: its runs are pure, as nothing bounds what many of them make of a delta."
+            )
         declared, added = Schema.load(schema), Added.read(about)
         grid = _grid(candidates)
         check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)

@@ -9,6 +9,8 @@ from tacit.reports.page import Scored
 
 _MOST_CLASSES = 6
 _LONGEST_TITLE = 500
+_THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+_RATES = ("recall", "precision", "false_positive_rate", "positive_share")
 
 
 def scored(report: Report) -> list[Scored]:
@@ -18,7 +20,21 @@ def scored(report: Report) -> list[Scored]:
         ranges = f"noise {in_words(figure.noise)}; with sampling {in_words(figure.interval)}"
         interval = f"{ranges} ({figure.confidence:.0%} each)"
         found.append(Scored(name.replace("_", " "), number(figure.value), interval))
+    for rates in at_thresholds(report):
+        words = ", ".join(f"{name.replace('_', ' ')} {rates[name]:.3f}" for name in _RATES)
+        found.append(Scored(f"positive above {rates['threshold']:g}", "", words))
     return found
+
+
+def at_thresholds(report: Report) -> list[dict[str, float]]:
+    """Return what follows from calling positive above some probabilities, for models of two classes that have them.
+
+    All of it is in the table that was released: it costs nothing more.
+    """
+    if not isinstance(report, TwoClassReport) or not report.has_probabilities:
+        return []
+    found = [(threshold, report.at(threshold)) for threshold in _THRESHOLDS]
+    return [{"threshold": place, **{name: rates[name].value for name in _RATES}} for place, rates in found]
 
 
 def pictures_of(report: Report) -> list[Markup]:

@@ -128,7 +128,10 @@ def _with_jacobian(budget: Budget, setting: Setting, alpha: float) -> tuple[floa
 def _inside(budget: Budget, error: float) -> Budget:
     """Return the budget less what the errors of drawing Gaussian integers may cost."""
     if budget.exact_epsilon <= 4 * error or budget.epsilon > 50:
-        raise InvalidParameter(f"Gaussian noise in the objective is certified for epsilon up to 50, got {budget}.")
+        raise InvalidParameter(
+            f"Gaussian noise in the objective is certified for epsilon up to 50, and {budget} would be left for it of "
+            "what was given. Give less epsilon, or delta=0."
+        )
     neglected = 2 * (1 + math.exp(budget.epsilon)) * NEGLECTED
     delta = (budget.exact_delta - Fraction(neglected)) / (1 + 2 * Fraction(error))
     if delta <= budget.exact_delta / 2:

@@ -49,6 +49,12 @@ def _read(node: ast.expr, table: Any) -> Any:
             return ~_read(inner, table)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -_read(inner, table)
+        case ast.UnaryOp(op=ast.Invert(), operand=inner):
+            return ~_condition(inner, table)
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as op, right=right):
+            return _joined(type(op) is ast.BitAnd, [_condition(left, table), _condition(right, table)])
+        case ast.BinOp(left=ast.Name(id=left), op=ast.Sub(), right=ast.Name(id=right)):
+            return _difference(left, right, table)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_read(left, table), _read(right, table))
         case ast.Compare(left=left, ops=ops, comparators=others):
@@ -57,11 +63,37 @@ def _read(node: ast.expr, table: Any) -> Any:
             return _joined(True, [_compared(op, one, other, table) for op, one, other in triples])
         case ast.Call(func=ast.Name(id="column"), args=[ast.Constant(value=str(name))], keywords=[]):
             return table[name]
+        case ast.Call():
+            raise InvalidParameter(
+                "a question calls no functions but column('a name with blanks'): the name of a number alone asks for "
+                "its mean, a condition such as age > 60 for its share."
+            )
+        case ast.Attribute():
+            raise InvalidParameter(
+                "a question has no dots: a name with one is written column('a.b'). If this is a table, it comes first, "
+                "and the question second."
+            )
         case _:
             raise InvalidParameter(
-                f"{type(node).__name__.lower()} is not possible in a question. There are column names, column('a name "
+                f"{ast.unparse(node)[:80]!r} is not possible in a question. There are column names, column('a name "
                 "with blanks'), numbers, texts, and, or, not, in [...], + - * /, and < <= > >= == !=."
             )
+
+
+def _condition(node: ast.expr, table: Any) -> Any:
+    """Read what stands beside & or |, which bind more tightly than comparisons."""
+    found = _read(node, table) if not isinstance(node, ast.Constant) else None
+    if type(found) is not Expression:
+        raise InvalidParameter("& and | need parentheses: write (age > 6) & (ward == 'A'), or age > 6 and ward == 'A'.")
+    return found
+
+
+def _difference(left: str, right: str, table: Any) -> Any:
+    """Read a difference of two columns, or say how one name with a dash is written."""
+    try:
+        return table[left] - table[right]
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{error} A name with a dash is written column('{left}-{right}').") from None
 
 
 def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, table: Any) -> Any:
