@@ -1,6 +1,7 @@
 """The one door: everything private leaves the library through `release`, charged before noise is drawn."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, final
 
@@ -97,7 +98,7 @@ class Terms:
 
     def require_room(self, mechanism: Mechanism[Any, Any]) -> None:
         """Refuse what the ledger could not pay now, before long work is done for it; nothing is charged."""
-        if self.ledger is not None and source_for(self.random_state).private:
+        if self.ledger is not None and not is_rehearsal(self.random_state):
             self.ledger.require_room(mechanism.event, label=self.label, at=mechanism.budget)
 
     def release(
@@ -108,6 +109,11 @@ class Terms:
         return release(
             mechanism, value, label=label, ledger=ledger, random_state=random_state, public=public, unit=unit
         )
+
+
+def is_rehearsal(random_state: object) -> bool:
+    """Whether a seed was given, which is left as it is; refuse what is no seed."""
+    return not source_for(deepcopy(random_state)).private
 
 
 def source_that_goes_on() -> Source:

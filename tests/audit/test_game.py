@@ -55,7 +55,8 @@ def test_plays_in_parallel_are_the_same_game():
     """Two processes give answers that agree with the coins, and fresh noise in each."""
     played = play(lambda data: (data[0], count(np.array([True]), epsilon=1.0).value), [1.0], [0.0], 600, jobs=2)
     assert np.array_equal(played.answers[:, 0] == 1.0, played.coins)
-    assert len(np.unique(played.answers[:, 1])) == 600
+    # On a grid two draws meet now and then, ten in 600 never (below 1e-15 on one of 2^-20); shared noise leaves half.
+    assert len(np.unique(played.answers[:, 1])) > 590
 
 
 def test_a_mechanism_that_carries_its_generator_is_not_played_in_parallel():

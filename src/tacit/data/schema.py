@@ -46,10 +46,15 @@ class Schema:
         if not isinstance(columns, Mapping) or not columns:
             raise InvalidParameter("a Schema needs a mapping from the names of columns to their declarations.")
         for name, column in columns.items():
-            if not _is_name(name) or type(column) not in toml.KINDS.values():
+            if not _is_name(name):
                 raise InvalidParameter(
-                    f"a Schema maps names, texts of at most {_LONGEST_NAME:,} letters that UTF-8 can spell, to Number, "
-                    f"Category, Ordinal, Flag, Moment, Key or Ignored, got {shown(name)}: {shown(column)}."
+                    f"the name of a column is a text of at most {_LONGEST_NAME:,} letters that UTF-8 can spell, got "
+                    f"{shown(name)}."
+                )
+            if type(column) not in toml.KINDS.values():
+                raise InvalidParameter(
+                    "a Schema maps names to Number, Category, Ordinal, Flag, Moment, Key or Ignored, got "
+                    f"{shown(name)}: {shown(column)}."
                 )
         if target is not None and (target not in columns or isinstance(columns[target], Uncoded)):
             raise InvalidParameter(

@@ -22,6 +22,7 @@ from tacit.estimators.exact_scores import said_public
 from tacit.estimators.parameters import needed_budget
 from tacit.estimators.price import Price
 from tacit.estimators.steps import warn_of_steps
+from tacit.releases import is_rehearsal
 
 _WEAK = 20.0
 
@@ -59,8 +60,8 @@ def warn_of_charge(
 
 
 def _warn_of_seed(estimator: Any) -> None:
-    """Warn if a ledger stands beside a seed, which keeps it from being charged."""
-    if estimator.ledger is not None:
+    """Warn if a ledger stands beside a seed, which keeps it from being charged; refuse what is no seed."""
+    if estimator.ledger is not None and is_rehearsal(estimator.random_state):
         warnings.warn(
             f"{type(estimator).__name__} has a ledger and a seed (random_state): the seed makes this fit a rehearsal, "
             "not private and not charged. Leave the seed out to release a model, or the ledger out to rehearse; if "
