@@ -11,6 +11,7 @@ from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile, loaded
 from tacit.cli.products import About, Overwrite, answers_in, spare_paid
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import learned_from
 from tacit.models.file import save
 from tacit.reports.card import Card
 from tacit.reports.yaml import to_yaml
@@ -72,15 +73,16 @@ def _rows(model: Any, card: Card) -> dict[str, str]:
         "model": f"{type(model).__name__}, {model.n_features_in_} features"
         + (f", classes {', '.join(map(str, model.classes_))}" if hasattr(model, "classes_") else "")
         + (f" (positive: {_positive(model)})" if _positive(model) is not None else ""),
+        "learned from": str(learned_from(model) or "records that were not told"),
         "guarantee": model.release_.guarantee,
         "protects": deployment["privacy_loss"]["privacy_unit"],
         "means": deployment["privacy_loss"].get("privacy_parameters_description", ""),
-        "over": deployment["dp_flavor"]["data_domain"],
         "charged": "nothing" if entry is None else f"entry {entry.get('number')}, hash {entry.get('hash')}",
         "composition": deployment["additional_dp_information"]["composition"],
         "audit": _words(card.tacit.get("audit")),
         "written by": f"tacit {card.tacit.get('version', '?')}",
         "open": "\n".join(card.open) or "nothing",
+        "over": deployment["dp_flavor"]["data_domain"],
     }
 
 

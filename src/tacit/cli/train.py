@@ -35,6 +35,7 @@ from tacit.cli.products import (
 )
 from tacit.data.records import Records
 from tacit.data.schema import Schema
+from tacit.estimators.odd_terms import warn_of_charge
 from tacit.models.file import check_declared
 from tacit.reports.card import Card, card_of_model
 from tacit.reports.facts import exact_amount
@@ -94,6 +95,10 @@ def train(
         price = model.price(records)
         foretell(price, paying, records, out)
         if dry_run:
+            if price.budget is not None:
+                warn_of_charge(price.budget, paying, records)
+            for words in price.odd:
+                out.warn(f"Warning: {words}")
             out.result(priced(price), str(price))
             return
         files.check(Inputs((source, public_table(landmarks)), ledger, (schema, about, audit)))

@@ -18,6 +18,7 @@ from tacit.accounting.meaning import explain
 from tacit.accounting.unit import PUBLIC
 from tacit.data.schema import Schema
 from tacit.estimators.effects import Effect
+from tacit.estimators.learned_from import learned_from
 from tacit.reports.card import Card
 from tacit.reports.drawing import COLOURS, bars, budget_picture, effect_picture, guess_picture, shown
 from tacit.reports.facts import column_in_words
@@ -77,6 +78,7 @@ def model_page(
         scores=scores,
         scores_guarantee=scores_guarantee,
         pictures=pictures,
+        learned_from=shown(str(learned_from(model) or ""), _LONGEST_LINE),
         public=[shown(fact, 200) for fact in (PUBLIC[release.unit], *release.public)],
         columns=[] if encoder is None else _columns(encoder.schema),
         spent=_spent(card),
