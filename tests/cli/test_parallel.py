@@ -68,3 +68,20 @@ def test_a_price_says_what_it_adds_to_the_account(clinic):
     paid = clinic.run(*asked("query", "copy.csv", "--epsilon", "0.25", "--ledger", clinic.address))
     assert "because of another name of the table" in paid.err
     assert clinic.ledger.spent == Budget(0.75)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_part_of_an_accounts_own_partition_pays(clinic, command):
+    """Tables of two sites, divided by hand, cost what the dearer one does; a part that is none is refused."""
+    divide = ("ledger", "partition", clinic.address, "--title", "site", "--part", "north", "--part", "south")
+    assert clinic.run(*divide).code == 0
+    assert clinic.train("--part", "site=south", "--ledger", clinic.address).code == 0
+    words = [*asked(command, "patients.csv", "--epsilon", "0.25", "--ledger", clinic.address), "--part"]
+    for wrong in ("site=west", "town=north", "north", "site="):
+        told = clinic.run(*words, wrong)
+        assert told.code == 2, told.err
+    assert clinic.run(*words, "site=north", "--dry-run", "--json").plain["adds"]["epsilon"] == 0
+    told = clinic.run(*words, "site=north")
+    assert told.code == 0, told.err
+    assert clinic.ledger.entries()[-1].path == (("site", "north"),)
+    assert clinic.ledger.spent == Budget(0.5)

@@ -69,7 +69,7 @@ def evaluate(
     """
     with answering(as_json, quiet) as out:
         found, added = loaded(model), Added.read(about, audit)
-        paying = sources.account(ledger, account_name, seed, epsilon)
+        paying = sources.account(ledger, account_name, seed, epsilon, part)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")

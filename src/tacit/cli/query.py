@@ -43,7 +43,7 @@ def query(
     with answering(as_json, quiet) as out:
         if (epsilon is None) == (tolerance is None):
             raise InvalidParameter("give --epsilon, what the answer may cost, or --tolerance, how far it may be off.")
-        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed, epsilon)
+        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed, epsilon, part)
         asked = query_of(question, declared.columns)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         oracle = StatisticalOracle(records, ledger=None if paying is None else paying.looking(), random_state=seed)

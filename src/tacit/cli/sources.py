@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -26,11 +26,20 @@ UnitColumn = Annotated[str | None, typer.Option("--unit", help="Protect persons:
 KeyColumn = Annotated[
     str | None, typer.Option("--key", help="The key column that fixes the part of a record; a --unit does, too.")
 ]
-_PARTS = "Which part: all, or one of a split in 80 and 20 %."
-Part = Annotated[Literal["all", "train", "test"], typer.Option(help=_PARTS)]
+_PARTS = "Which part: all, train or test of a split in 80 and 20 %, or one of `ledger partition`, site=north."
+
+
+def _known_part(part: str | None) -> str | None:
+    """Refuse what names no part."""
+    if part is not None and part not in ("all", "train", "test") and not all(part.partition("=")):
+        raise typer.BadParameter(f"{part!r} is not one of all, train, test, or TITLE=PART of a ledger partition.")
+    return part
+
+
+Part = Annotated[str, typer.Option(help=_PARTS, callback=_known_part)]
 PartToJudge = Annotated[
-    Literal["all", "train", "test"] | None,
-    typer.Option("--part", help=f"{_PARTS} By default the one that the model did not learn from."),
+    str | None,
+    typer.Option("--part", help=f"{_PARTS} By default the one not learned from.", callback=_known_part),
 ]
 
 Seed = Annotated[int | None, typer.Option(help="Rehearse: repeatable, NOT private, never charged.")]
@@ -53,8 +62,11 @@ def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part
 
 
 def part_of(records: Records, part: str) -> Records:
-    """Take a part of records; parts are fixed by the key or the unit if there is one, else by place."""
-    if part == "all":
+    """Take a part of records; parts are fixed by the key or the unit if there is one, else by place.
+
+    A table that is a part of an account's own partition is that part as a whole.
+    """
+    if part not in ("train", "test"):
         return records
     train, test = records.split(by="index" if records.key is None else "key")
     return train if part == "train" else test
@@ -70,7 +82,7 @@ def to_judge(
     if records.key is None and origin.key:
         records = opened(text, schema, unit=origin.unit or None, key=origin.key)
     chosen = part or ("train" if origin.part == "test" else "test")
-    if chosen != "all" and (records.key or "") != origin.key:
+    if chosen in ("train", "test") and (records.key or "") != origin.key:
         raise InvalidParameter(
             f"the model learned from {origin}: parts by {records.key or 'their place'} overlap that, so none of them "
             f"is held out. {f'Give --key {origin.key}' if origin.key else 'Leave --key and --unit out'}, or --part all."
@@ -83,6 +95,7 @@ def account(
     name: str | None,
     seed: int | None = None,
     epsilon: float | None = None,
+    part: str | None = None,
 ) -> Ledger | None:
     """Open a ledger if one is named; refuse a seed beside it, which makes a rehearsal: not private, not charged.
 
@@ -96,7 +109,16 @@ def account(
         )
     if address is None and name is not None:
         raise InvalidParameter("--account names an account of a ledger: give --ledger as well.")
-    return None if address is None else Ledger.open(address, name=name)
+    found = None if address is None else Ledger.open(address, name=name)
+    title, mark, own = (part or "").partition("=")
+    if not mark:
+        return found
+    if found is None:
+        raise InvalidParameter(f"--part {part} is a part of an account: give --ledger as well.")
+    for entry in found.entries():
+        if entry.partition is not None and not entry.path and entry.label == title and own in entry.partition.parts:
+            return found.partition(title, entry.partition.parts, fixed_by=cast("Any", entry.partition.fixed_by))[own]
+    raise InvalidParameter(f"the account has no part {part!r}. `tacit ledger partition` makes parts.")
 
 
 def to_predict(schema: Schema, features: Sequence[str]) -> Schema:

@@ -78,7 +78,7 @@ def train(
         files = Files(report or output.with_suffix(".html"), output, card, overwrite)
         declared, added = Schema.load(schema), Added.read(about, audit)
         check_declared(declared)
-        paying = sources.account(ledger, account_name, seed, epsilon)
+        paying = sources.account(ledger, account_name, seed, epsilon, part)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         model = model_for(
             method,

@@ -73,7 +73,7 @@ def tune(
         declared, added = Schema.load(schema), Added.read(about)
         grid = _grid(candidates)
         check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)
-        paying = sources.account(ledger, account_name, seed, epsilon)
+        paying = sources.account(ledger, account_name, seed, epsilon, part)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         search = PrivateSearch(
             model_for(method, records, source=source),
