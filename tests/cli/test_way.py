@@ -162,7 +162,7 @@ def test_the_mean_of_a_number_is_over_its_declared_range(clinic):
     assert months["value"] == pytest.approx(12 * years["value"], rel=0.01)
     assert months["tolerance"] == pytest.approx(12 * years["tolerance"], rel=0.01)
     lifetimes = clinic.run(*asked[:-1], "age * 1000000").out
-    assert re.match(r"5\d,\d{3},\d{3} within [\d,]+ at 0.95 ", lifetimes)
+    assert re.match(r"5\d,\d{3},\d{3} within [\d,]+ of the population's at confidence 0.95 ", lifetimes)
 
 
 HOSTILE = [

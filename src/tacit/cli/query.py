@@ -74,7 +74,8 @@ def query(
             }
             kind = "" if answer.private else " (NOT private: a rehearsal)"
             value, near = _figure(float(answer.value), 6), _figure(float(answer.tolerance), 3)
-            out.result(plain, f"{value} within {near} at {confidence:.3g}{kind}")
+            again = " (told before, under this account: nothing was charged)" if answer.repeated else ""
+            out.result(plain, f"{value} within {near} of the population's at confidence {confidence:.3g}{kind}{again}")
 
 
 def _figure(value: float, digits: int) -> str:

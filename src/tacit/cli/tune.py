@@ -128,7 +128,8 @@ def tune(
             }
             chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
             score = f"{search.best_score_:.4f} (noise within {search.score_noise_:.4f} at 95%)"
-            words = f"best       {chosen}\n{search.scoring_:10} {score}\n{shown(plain)}"
+            judged = "mean absolute error" if search.scoring_ == "error" else search.scoring_
+            words = f"best       {chosen}\n{judged:10} {score}\n{shown(plain)}"
             out.result(plain, words, names_of(files.all))
 
 
