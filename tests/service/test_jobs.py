@@ -12,7 +12,7 @@ from support.jobs import FIT, POINTS, SESSION, begun, ended, made
 from support.service import SCHEMA, Running, made_up_table, running, truth
 from tacit.accounting.witness import FileWitness
 from tacit.budget import Budget
-from tacit.errors import WitnessFailed
+from tacit.errors import LedgerCorrupt, LedgerError, LedgerMissing, WitnessFailed
 from tacit.models.kinds import class_of
 from tacit.noise import unique_name
 from tacit.numerics.progress import told
@@ -268,7 +268,8 @@ def test_a_failure_that_nobody_expected_has_no_words(served: Running, monkeypatc
 
 def test_a_job_is_begun_again_when_its_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What may be otherwise in a moment ends no job that was paid for: it is done later, at no further charge."""
-    failures = iter([OSError(28, "No space left on device"), WitnessFailed("the witness cannot be reached.")])
+    # A server that is away, and a disk that is full, are told by a ledger as what the last two say.
+    failures = iter([OSError(28, "disk"), WitnessFailed("away"), LedgerMissing("away"), LedgerError("full")])
     usual = fits.file_of
 
     def full(*given: Any) -> Any:
@@ -281,6 +282,13 @@ def test_a_job_is_begun_again_when_its_disk_was_full(tmp_path: Path, monkeypatch
         job = ended(served, begun(served, "fits", FIT))
         assert job["state"] == "done"
         assert served.get("/v1/datasets/clinic").json()["spent"]["words"] == "epsilon=0.5, delta=1e-06"
+
+
+def test_a_job_whose_ledger_is_damaged_fails_at_once(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only a person can mend is not tried again and again."""
+    monkeypatch.setattr(fits, "fit", lambda *_: (_ for _ in ()).throw(LedgerCorrupt("it is damaged.")))
+    job = ended(served, begun(served, "fits", FIT))
+    assert (job["state"], job["error"]["kind"]) == ("failed", "LedgerCorrupt")
 
 
 def test_a_result_that_was_kept_is_given_however_long_its_witness_was_away(

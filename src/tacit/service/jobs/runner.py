@@ -8,22 +8,25 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import final
 
-from tacit.errors import LedgerBusy, TacitError, WitnessFailed
+from tacit.errors import LedgerCorrupt, LedgerError, LedgerForeign, LedgerVersion, TacitError
 from tacit.numerics.progress import progress
 from tacit.service.jobs.table import MOST_ATTEMPTS, Job, Jobs
-from tacit.service.refusals import Refusal, body_of, shape
+from tacit.service.refusals import Refusal, body_of, shape, status_of
 
 Work = Callable[[Job], bool]
 """Does a job and keeps what it made; False if the job was no longer in this hand by then."""
 
+_LASTS = LedgerForeign | LedgerVersion | LedgerCorrupt
+"""What is wrong with a ledger until somebody mends it."""
 _POLL = 1.0
 _BEATS_A_LEASE = 5
 
 
 def _passes(error: BaseException) -> bool:
     """Whether it may be otherwise in a moment: a full disk, a lock, a place that cannot be reached."""
-    busy = isinstance(error, Refusal) and error.status == HTTPStatus.SERVICE_UNAVAILABLE
-    return busy or isinstance(error, OSError | LedgerBusy | WitnessFailed)
+    if isinstance(error, Refusal | LedgerError):
+        return status_of(error) == HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, _LASTS)
+    return isinstance(error, OSError)
 
 
 @final
