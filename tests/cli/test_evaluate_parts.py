@@ -4,6 +4,8 @@ from shutil import copyfile
 
 import pytest
 
+from tacit import PrivateLogisticRegression, Records, Schema, save
+
 JUDGE = ("evaluate", "m.tacit", "patients.csv", "--epsilon", "0.1")
 
 
@@ -64,3 +66,17 @@ def test_a_split_by_another_key_is_refused(clinic):
     told = clinic.run(*JUDGE, "--seed", "1", "--json").plain
     assert told["judged"] == "held out"
     assert "--key id" in (clinic.folder / "m.scores.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("place", "code"), [(0, 0), (1, 2)])
+def test_the_part_that_is_held_out_follows_from_where_parts_lie(clinic, place, code):
+    """By its name alone, a model of the second half was judged on records that it was fitted to."""
+    records = Records("patients.csv", Schema.load("s.toml"))
+    half = records.split(0.5, 0.5, names=["train", "test"])[place]
+    save(PrivateLogisticRegression(1.0, random_state=1).fit(half), "m.tacit")
+    told = clinic.run(*JUDGE, "--seed", "1", "--json")
+    assert told.code == code
+    if code:
+        assert "none of them is held out" in told.err + told.out
+    else:
+        assert (told.plain["part"], told.plain["judged"]) == ("test", "held out")

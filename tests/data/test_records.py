@@ -18,6 +18,7 @@ import pytest
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Category, Column, Flag, Key, Moment, Number, Ordinal, Records, Schema
+from tacit.data.sources import files
 from tacit.errors import InvalidParameter
 
 NUMBER, WHOLE, WORD = Number(-1e18, 1e18), Category([2**53 + 1, 7]), Category(["a", "é", "1"])
@@ -330,3 +331,14 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest() -> None:
     """A slip in a name is answered with the name that was meant."""
     with pytest.raises(InvalidParameter, match=r"'salary'.*did you mean 'Salary '"):
         Records({"Salary ": [1], "age": [2]}, Schema({"salary": Number(0, 1)}))
+
+
+def test_the_name_of_a_table_does_not_follow_from_how_long_its_file_is(tmp_path, monkeypatch):
+    """Cards publish it, and the length of a file of lines is that of its records."""
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n2\n", "utf-8")
+    known, state = [], files._state
+    for size in (6, 7):
+        monkeypatch.setattr(files, "_state", lambda file, size=size: (*state(file)[:3], size, *state(file)[4:]))
+        known.append(Records(path, Schema({"a": Number(0, 9)})).table_name)
+    assert known[0] == known[1]

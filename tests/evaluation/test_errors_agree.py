@@ -42,3 +42,19 @@ def test_a_report_says_which_way_errors_go():
     assert told.mean_error.value > 2
     assert "errors: target minus prediction" in str(told)
     assert "0.0000" not in str(report(MODEL, X, TARGETS, epsilon=0.02, target_range=(0, 1e6), random_state=0))
+
+
+@pytest.mark.parametrize("bias", [-0.1, 0.1])
+def test_errors_that_are_all_alike_lie_in_the_ranges(bias):
+    """Where errors sit on one number the RMSE, found by itself, was 0, and took the mean absolute error with it."""
+    targets = np.random.default_rng(5).uniform(0, 1, 20_000)
+    model = LinearRegression().fit(targets[:, None], targets + bias)
+    off = np.abs(np.clip(targets + bias, 0, 1) - targets)
+    exact = {"mae": np.mean(off), "rmse": np.sqrt(np.mean(off**2))}
+    missed = dict.fromkeys(exact, 0)
+    for seed in range(20):
+        told = report(model, targets[:, None], targets, epsilon=1, target_range=(0, 1), random_state=seed)
+        for name, value in exact.items():
+            low, high = getattr(told, name).noise
+            missed[name] += not low <= value <= high
+    assert max(missed.values()) <= 5

@@ -1,6 +1,7 @@
 """A model that fails on a record is answered about, charged for, and judged by what it says of all others."""
 
 import math
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -25,7 +27,10 @@ MODEL = LogisticRegression().fit(X, Y)
 ODD = X.copy()
 ODD[[7, 8, 60]] = [[math.nan, 0.0], [0.0, math.inf], [math.nan, math.nan]]
 ASK = [evaluation.accuracy, evaluation.log_loss, evaluation.confusion_matrix, evaluation.report]
-ROWS: list[Callable[[Any], Any]] = [np.asarray, csr_matrix, pd.DataFrame, pl.DataFrame, lambda rows: rows.tolist()]
+ROWS: list[Callable[[Any], Any]] = [
+    np.asarray, csr_matrix, pd.DataFrame, pl.DataFrame, lambda rows: rows.tolist(), lambda rows: tuple(rows.tolist()),
+    lambda rows: pa.table({str(place): column for place, column in enumerate(rows.T)}),
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -128,7 +133,9 @@ def test_a_model_of_other_columns_is_refused_in_public(ask: Callable[..., Any], 
     assert ledger.spent == Budget(2)
 
 
-@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, lambda rows: rows.tolist()])
+@pytest.mark.parametrize(
+    "make", [np.asarray, np.asfortranarray, lambda rows: rows[::-1], pd.DataFrame, lambda rows: rows.tolist()]
+)
 @pytest.mark.parametrize("columns", [7, 11, 20])
 def test_a_row_that_a_model_fails_on_leaves_the_last_bit_of_all_others(
     make: Callable[[Any], Any], columns: int
@@ -149,6 +156,41 @@ def test_a_row_that_a_model_fails_on_leaves_the_last_bit_of_all_others(
             for each in (rows, odd)
         ]
         assert abs(counts[0] - counts[1]) < 1.1
+
+
+@pytest.mark.parametrize("make", [memoryview, lambda rows: dict(enumerate(rows.T)), lambda rows: deque(rows)])
+def test_a_table_without_rows_to_take_is_refused(make: Callable[[Any], Any], ledger: Ledger) -> None:
+    """If a model failed on one of its rows, it could not be asked about the others."""
+    with pytest.raises(InvalidParameter, match="rows cannot be taken out of a"):
+        evaluation.accuracy(MODEL, make(X), Y, epsilon=1.0, ledger=ledger)
+    assert ledger.spent == Budget(0)
+
+
+class Odd:
+    """A model whose answers are of a kind of array that gives other cells than it seems to hold; it fails on NaN."""
+
+    classes_ = np.array(["0 ", "1 "])
+
+    def predict(self, rows: Any) -> Any:
+        """Return texts, whose blanks go when one of them is taken."""
+        return np.char.chararray.__new__(np.char.chararray, len(rows), 2, unicode=True) + self._known(rows)
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return a matrix, each row of which is a matrix again."""
+        return np.matrix(MODEL.predict_proba(rows))
+
+    def _known(self, rows: Any) -> Any:
+        return self.classes_[MODEL.predict(rows)]
+
+
+@pytest.mark.parametrize("ask", [evaluation.log_loss, evaluation.accuracy])
+def test_answers_of_odd_arrays_are_read_alike_whether_a_row_fails_or_not(ask: Callable[..., Any]) -> None:
+    """One record replaced took all others to the worst there is."""
+    labels = Odd.classes_[Y]
+    odd = X.copy()
+    odd[7] = math.nan
+    found = [ask(Odd(), rows, labels, epsilon=1e6, random_state=0).value * SIZE for rows in (X, odd)]
+    assert abs(found[0] - found[1]) < 11
 
 
 def test_rows_of_a_frame_may_have_any_names() -> None:

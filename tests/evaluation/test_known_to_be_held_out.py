@@ -33,7 +33,7 @@ def test_the_other_part_of_the_split_is_held_out():
     """Also after the model was in a file, and by a key; the model's card says what it learned from."""
     train, test = Records(table(), SCHEMA, key="who").split(by="key")
     model = fitted(train)
-    assert title(model, test).endswith(f"{test.n:,} records held out")
+    assert f"{test.n:,} records held out" in title(model, test)
     assert "held out" in title(fitted(test), train)
 
 
@@ -67,7 +67,7 @@ def test_what_is_not_known_is_called_judged():
     train = Records(table(), SCHEMA).split()[0]
     other = Records(table(), SCHEMA).split()[1]
     model = fitted(train)
-    assert title(model, other).endswith("records judged")
+    assert "records judged" in title(model, other)
     rows, targets = np.array([[0.1], [0.2], [0.7]] * 20), np.array([0.1, 0.2, 0.3] * 20)
     model.set_params(data_norm=1.0, target_range=(0, 1)).fit(rows, targets)
     assert report(model, rows, targets, epsilon=1.0, random_state=1).title.endswith("60 records judged")
@@ -84,4 +84,4 @@ def test_the_best_of_a_search_knows_what_it_was_fitted_to():
 def test_persons_are_called_persons():
     """What is counted are persons where they are the unit."""
     train, test = Records(table(), SCHEMA, unit="who").split(by="key")
-    assert title(fitted(train), test).endswith(f"{test.n:,} persons held out")
+    assert f"{test.n:,} persons held out" in title(fitted(train), test)

@@ -63,9 +63,9 @@ def _scores(model: Any, y: Any) -> tuple[float, float, np.ndarray]:
     """Return accuracy, log-loss and confusion matrix with one and the same noise, nearly none."""
     named: dict[str, Any] = {"epsilon": 1e6, "random_state": 0}
     return (
-        evaluation.accuracy(model, None, y, **named).value,
-        evaluation.log_loss(model, None, y, largest=5.0, **named).value,
-        evaluation.confusion_matrix(model, None, y, **named).value,
+        evaluation.accuracy(model, [None] * len(y), y, **named).value,
+        evaluation.log_loss(model, [None] * len(y), y, largest=5.0, **named).value,
+        evaluation.confusion_matrix(model, [None] * len(y), y, **named).value,
     )
 
 
@@ -142,11 +142,11 @@ def test_every_probability_has_a_loss(chance: float, loss: float, ledger: Ledger
         with np.errstate(all="raise"), warnings.catch_warnings():
             warnings.simplefilter("error")
             score = evaluation.log_loss(
-                Fixed([0, 1], None, chances), None, [0], epsilon=1e6, largest=1000, random_state=0
+                Fixed([0, 1], None, chances), [None], [0], epsilon=1e6, largest=1000, random_state=0
             )
         assert score.value == pytest.approx(loss, abs=1e-2)
     charged = evaluation.log_loss(
-        Fixed([0, 1], None, np.array([[chance, 0.5]])), None, [0], epsilon=1, largest=1000, ledger=ledger
+        Fixed([0, 1], None, np.array([[chance, 0.5]])), [None], [0], epsilon=1, largest=1000, ledger=ledger
     )
     assert ledger.spent == Budget(1)
     assert charged.release.private
@@ -189,7 +189,7 @@ def test_the_warnings_of_a_model_are_not_passed_on() -> None:
     """Warnings, also of numpy, that a model gives about some row are silenced, whatever the caller wants of them."""
     with warnings.catch_warnings(record=True) as heard, np.errstate(all="raise"):
         warnings.simplefilter("always")
-        evaluation.accuracy(Fixed([0, 1], _warning), None, [0], epsilon=1)
+        evaluation.accuracy(Fixed([0, 1], _warning), [None], [0], epsilon=1)
     assert heard == []
 
 
@@ -215,7 +215,7 @@ def test_answers_of_another_number_say_nothing(ask: Callable[..., Any], said: An
 def test_labels_are_one_column_of_public_length(ask: Callable[..., Any], labels: Any, ledger: Ledger) -> None:
     """What has no public length, or is no column, is refused before anything is charged."""
     with pytest.raises(InvalidParameter):
-        ask(Fixed([0, 1], [0, 1], np.full((2, 2), 0.5)), None, labels, epsilon=1, ledger=ledger)
+        ask(Fixed([0, 1], [0, 1], np.full((2, 2), 0.5)), [None] * 2, labels, epsilon=1, ledger=ledger)
     assert ledger.entries() == []
 
 

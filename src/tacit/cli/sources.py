@@ -12,7 +12,7 @@ from tacit.data.columns import Key
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
-from tacit.estimators.learned_from import LearnedFrom
+from tacit.estimators.learned_from import HELD_OUT, LearnedFrom
 
 Source = Annotated[
     str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a database's address and #table.")
@@ -81,13 +81,21 @@ def to_judge(
         return part_of(records, part or "all"), part or "all"
     if records.key is None and origin.key:
         records = opened(text, schema, unit=origin.unit or None, key=origin.key)
-    chosen = part or ("train" if origin.part == "test" else "test")
-    if chosen in ("train", "test") and (records.key or "") != origin.key:
+    if part in (None, "train", "test") and (records.key or "") != origin.key:
         raise InvalidParameter(
             f"the model learned from {origin}: parts by {records.key or 'their place'} overlap that, so none of them "
             f"is held out. {f'Give --key {origin.key}' if origin.key else 'Leave --key and --unit out'}, or --part all."
         )
-    return part_of(records, chosen), chosen
+    if part is not None:
+        return part_of(records, part), part
+    for name in ("test", "train"):
+        judged = part_of(records, name)
+        if origin.says_of(LearnedFrom.of(judged)) == HELD_OUT:
+            return judged, name
+    raise InvalidParameter(
+        f"the model learned from {origin}, which reaches into both 'train' and 'test': none of them is held out. Judge "
+        "it in Python, on another part of its split, or say which records you mean: --part all, train or test."
+    )
 
 
 def account(

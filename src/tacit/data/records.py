@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.terms import check_text
 from tacit.accounting.unit import RECORD, Unit
 from tacit.checks import finite_number, shown
 from tacit.data.columns import Column, Key, Uncoded
@@ -372,6 +373,8 @@ def _names(names: object, count: int) -> tuple[str, ...]:
     texts = isinstance(given, list | tuple) and all(isinstance(name, str) and name for name in given)
     if not texts or not len(given) == len(set(given)) == count:
         raise InvalidParameter(f"names must be a list of {count} different texts, one a part, got {shown(names)}.")
+    for name in given:
+        check_text("part", name)
     return tuple(given)
 
 

@@ -25,12 +25,26 @@ _TRIED = (0, 1)
 
 def refuse_failing(method: Callable[[Any], Any], X: Any, what: str, width: tuple[int, ...]) -> None:
     """Refuse a model that fails on made-up rows of the form of X, or says something of another shape about them."""
+    _refuse_whole(X)
     rows = _made_up(X)
     said = [_said(method, each) for each in rows]
     if rows and all(answer is None or not _fits(answer, width) for answer in said):
         raise InvalidParameter(
             f"the model's {what} must be an array or nested lists with {_each(width)}, and on made-up rows of the form "
             "of these it failed or gave another shape. Is it fitted, and on such rows? Nothing was charged."
+        )
+
+
+def _refuse_whole(X: Any) -> None:
+    """Refuse a table whose rows cannot be taken out of it: if the model failed on one, all others would say nothing."""
+    try:
+        takes = isinstance(X, Records) or issparse(X) or len(_chosen(X, np.zeros(2, dtype=np.intp))) == 2
+    except Exception:
+        takes = False
+    if not takes:
+        raise InvalidParameter(
+            f"rows cannot be taken out of a {type(X).__name__} by their places. Give an array, a data frame, a list of "
+            "rows or Records. Nothing was charged."
         )
 
 
@@ -42,7 +56,8 @@ def answers(method: Callable[[Any], Any], X: Any, count: int) -> Any:
     Assumes: the model answers for each row by itself.
     Reference: none is needed; nothing is released.
     """
-    whole = _said(method, X)
+    # Through the same copy as below, since a library adds up otherwise where rows lie otherwise.
+    whole = _said(method, X, None if isinstance(X, Records) else np.arange(count))
     if whole is not None and len(whole) == count:
         return whole
     found: list[Any] = [None] * count
@@ -88,7 +103,9 @@ def _said(method: Callable[[Any], Any], X: Any, places: Integers | None = None) 
 
 def _cells(answer: Any) -> Any:
     """Return an answer of another make as cells, none of which was read in the light of another: a column, or rows."""
-    if isinstance(answer, np.ndarray | list | tuple):
+    if isinstance(answer, np.ndarray):
+        return np.asarray(answer)  # a matrix or an array of letters gives other cells than it seems to hold
+    if isinstance(answer, list | tuple):
         return answer
     is_column = hasattr(answer, "__len__") and len(getattr(answer, "shape", (0,))) == 1
     return column(answer) if is_column else np.asarray(answer)
@@ -101,7 +118,10 @@ def _chosen(X: Any, places: Integers) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[places]
     if isinstance(X, list | tuple):
-        return [X[place] for place in places]
+        some = [X[place] for place in places]
+        return tuple(some) if isinstance(X, tuple) else some
+    if type(X).__module__.startswith("pyarrow"):
+        return X.take(places)
     return (X.tocsr() if issparse(X) else X)[places]
 
 

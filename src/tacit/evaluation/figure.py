@@ -33,13 +33,6 @@ class Figure:
         noise, both = ((min(low, value), max(high, value)) for low, high in (self.noise, self.interval))
         return replace(self, value=value, noise=noise, interval=both)
 
-    def within(self, noise: Range, sampling: Range, interval: Range) -> Self:
-        """Return the figure with its ranges and its value cut to what is known of them otherwise."""
-        known = zip((self.noise, self.sampling, self.interval), (noise, sampling, interval), strict=True)
-        cut = [(min(max(low, least), most), min(max(high, least), most)) for (low, high), (least, most) in known]
-        value = min(max(self.value, noise[0]), noise[1])
-        return replace(self, noise=cut[0], sampling=cut[1], interval=cut[2]).with_value(value)
-
     def __float__(self) -> float:
         return self.value
 

@@ -43,8 +43,8 @@ class RegressionReport(Report):
 
     @cached_property
     def mae(self) -> Figure:
-        """The mean absolute error; it never exceeds the RMSE, so neither do its ranges."""
-        return self._absolute.within(*((0.0, high) for _, high in _ranges(self._root)))
+        """The mean absolute error."""
+        return self._figure(self.errors, np.abs(self.errors.places), self._unit, _SOME)
 
     @cached_property
     def mean_error(self) -> Figure:
@@ -53,14 +53,15 @@ class RegressionReport(Report):
 
     @cached_property
     def rmse(self) -> Figure:
-        """The root of the mean squared error; it is never below the mean absolute error, so neither are its ranges."""
-        found = self._root.within(*((low, math.inf) for low, _ in _ranges(self._absolute)))
-        return found.with_value(max(found.value, self.mae.value))
+        """The root of the mean squared error; it is never below the mean absolute error, so neither are its ranges.
 
-    @cached_property
-    def _absolute(self) -> Figure:
-        """The mean absolute error, as it is found by itself."""
-        return self._figure(self.errors, np.abs(self.errors.places), self._unit, _SOME)
+        They end no lower either: where errors sit on few numbers, squares say less of them than they seem to.
+        """
+        own, least = _ranges(self._root), _ranges(self.mae)
+        noise, sampling, both = [
+            (max(low, other), max(high, most)) for (low, high), (other, most) in zip(own, least, strict=True)
+        ]
+        return Figure(max(self._root.value, self.mae.value), noise, sampling, both, self.confidence)
 
     @cached_property
     def _root(self) -> Figure:

@@ -44,7 +44,9 @@ class FileTable(SQLTable):
         self._files = listed(path)
         self._states = [_state(file) for file in self._files]
         self.relation = f"{_relation(self._files)} AS records"
-        self._prepare(_stored(self._files, self.connection), columns, name or repr(self._states))
+        # Not by their sizes: a name is published, and how long a file of lines is follows from its records.
+        places = [(place, *facts[:2], *facts[3:]) for place, *facts in self._states]
+        self._prepare(_stored(self._files, self.connection), columns, name or repr(places))
         self.check()
 
     def check(self) -> None:
