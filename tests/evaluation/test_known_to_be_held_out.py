@@ -70,7 +70,7 @@ def test_what_is_not_known_is_called_judged():
     assert "records judged" in title(model, other)
     rows, targets = np.array([[0.1], [0.2], [0.7]] * 20), np.array([0.1, 0.2, 0.3] * 20)
     model.set_params(data_norm=1.0, target_range=(0, 1)).fit(rows, targets)
-    assert report(model, rows, targets, epsilon=1.0, random_state=1).title.endswith("60 records judged")
+    assert "60 records judged" in report(model, rows, targets, epsilon=1.0, random_state=1).title
 
 
 def test_the_best_of_a_search_knows_what_it_was_fitted_to():
