@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tacit.numerics.progress import told
 from tacit.service.jobs import fits
 from tacit.service.jobs.doing import acting_for
 from tacit.service.jobs.table import MOST_ATTEMPTS, Jobs
+from tacit.service.refusals import Refusal
 from tacit.service.registering import Declared, register
 from tacit.service.settings import Limits
 from tacit.service.state import State
@@ -360,6 +362,27 @@ def test_jobs_about_a_data_set_that_was_given_up_are_listed(tmp_path: Path) -> N
             ("other", "failed"): None,
         }
         assert all(served.get(f"/v1/jobs/{job['id']}").json()["job"] == job for job in listed)
+
+
+def test_jobs_that_are_asked_for_at_once_keep_their_limits(address: str) -> None:
+    """Of many at once as many are taken as may be, the others refused in words, and one ticket has one job."""
+    states = [State(address), State(address)]
+    owner, tickets = unique_name(), [*(f"{unique_name()}" for _ in range(12)), *["one"] * 12]
+
+    def ask(place: int) -> str:
+        who = owner if place < 12 else f"{owner} too"
+        try:
+            return Jobs(states[place % 2], Limits(jobs=4)).add(who, tickets[place], "clinic", "fit", FIT).id
+        except Refusal as refusal:
+            return refusal.kind
+
+    with ThreadPoolExecutor(24) as pool:
+        found = list(pool.map(ask, range(24)))
+    assert found[:12].count("TooManyJobs") == 8
+    assert len(set(found[12:])) == 1
+    assert not set(found) & {"Unavailable"}
+    for state in states:
+        state.close()
 
 
 def test_every_job_is_in_one_hand(address: str) -> None:

@@ -119,6 +119,8 @@ class Jobs:
             "created": now(),
         }  # fmt: skip
         with self._state.writing() as connection:
+            # What is counted is not more by the time that a row is inserted.
+            self._state.alone(connection)
             known = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).first()
             if known is None:
                 self._check_room(connection, owner)
