@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tacit.accounting.events import EpsilonDeltaDpEvent
 from tacit.accounting.witness import witness_at
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, LedgerError
+from tacit.service import registering
 from tacit.service.forgotten import note_of
 from tacit.service.refusals import Refusal
 from tacit.service.registering import Declared, register
@@ -173,6 +175,28 @@ def test_forgotten_records_that_are_lost_are_given_up_by_name(tmp_path: Path) ->
     service = Service(settings)
     assert service.datasets.names() == ["clinic", "third"]
     service.close()
+
+
+def _meanwhile(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], None]) -> None:
+    """Let something happen once, as a whole, after a step of a registration."""
+    real = getattr(registering, step)
+
+    def slow(*given: Any) -> Any:
+        monkeypatch.setattr(registering, step, real)
+        found = real(*given)
+        act()
+        return found
+
+    monkeypatch.setattr(registering, step, slow)
+
+
+def test_who_loses_a_race_leaves_no_note_in_the_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same records are registered twice at once, once as another account's: the loser is not forgotten."""
+    with running(tmp_path / "s", budget=Budget(1.0, 1e-5)) as served:
+        _meanwhile(monkeypatch, "opened", lambda: _declare(served, "second"))
+        with pytest.raises(InvalidParameter, match="second budget"):
+            _declare(served, "third", shares_ledger_with="clinic")
+        _register(served.settings, "other", made_up_table(seed=10))
 
 
 def test_a_label_of_an_analyst_is_no_note_of_a_data_set(tmp_path: Path) -> None:

@@ -117,7 +117,6 @@ def register(
         for part in parts[:1]:
             # All parts are declared in the account before anybody asks about one.
             part.account(ledger)
-        ledger.note(note_of(declared.name, by, declared.signed_by))
         row = {"document": document, "kept": kept, "marks": marks}
         values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
         with state.writing() as connection:
@@ -126,6 +125,8 @@ def register(
             others = _others(connection)
             _check_free(declared, others)
             _account(declared, others, marks, sees)
+            # The account says for good that it pays, so only of what is not refused any more.
+            ledger.note(note_of(declared.name, by, declared.signed_by))
             connection.execute(sa.insert(DATASET).values(**values))
     except BaseException:
         if "folder" in kept:
