@@ -17,6 +17,7 @@ from tacit.errors import LedgerCorrupt, LedgerError, LedgerMissing, WitnessFaile
 from tacit.models.kinds import class_of
 from tacit.noise import unique_name
 from tacit.numerics.progress import told
+from tacit.service.clock import now
 from tacit.service.jobs import fits
 from tacit.service.jobs.doing import acting_for
 from tacit.service.jobs.table import MOST_ATTEMPTS, Jobs
@@ -329,6 +330,26 @@ def test_a_job_that_cannot_go_on_now_keeps_no_other_waiting(tmp_path: Path, monk
         assert served.get(f"/v1/jobs/{first['id']}").json()["job"]["state"] in ("waiting", "running")
         alone.set()
         assert ended(served, first)["state"] == "done"
+
+
+def test_a_job_that_was_handed_back_is_before_those_that_come_later(tmp_path: Path) -> None:
+    """A worker that stops with a job in hand, or a job that is put off, makes nobody wait for all who come after."""
+    state = State(str(tmp_path / "state.db"))
+    jobs = Jobs(state, Limits(jobs=9))
+    old, other = (jobs.add("alice", ticket, "clinic", "fit", FIT).id for ticket in ("one", "two"))
+    taken = jobs.claim()
+    assert taken is not None
+    assert jobs.beating(taken, 0, 0)
+    jobs.hand_back(taken)
+    put_off = {old: now()}
+    later = jobs.add("bob", "three", "clinic", "fit", FIT).id
+    first = jobs.claim()
+    assert first is not None
+    assert first.id == old
+    jobs.hand_back(first)
+    found = [jobs.claim(put_off) for _ in range(3)]
+    assert [job and job.id for job in found] == [other, old, later]
+    state.close()
 
 
 def test_a_token_for_some_data_sets_sees_the_jobs_of_those(served: Running) -> None:

@@ -10,6 +10,7 @@ from typing import final
 
 from tacit.errors import LedgerCorrupt, LedgerError, LedgerForeign, LedgerVersion, TacitError
 from tacit.numerics.progress import progress
+from tacit.service.clock import now
 from tacit.service.jobs.table import MOST_ATTEMPTS, Job, Jobs
 from tacit.service.refusals import Refusal, body_of, shape, status_of
 
@@ -73,6 +74,8 @@ class Runner:
         self._waking, self._stopping = threading.Event(), threading.Event()
         self._hands: set[_InHand] = set()
         self._seen: dict[str, tuple[int, float]] = {}
+        self._put_off: dict[str, str] = {}
+        """When this worker could not go on with which job: it is behind those that wait then, and no others."""
         self._starting = threading.Lock()
 
     def wake(self) -> None:
@@ -106,7 +109,7 @@ class Runner:
     def _next(self) -> Job | None:
         """Return a job taken in hand: one that waits, or one whose beat has stood still for a lease."""
         try:
-            return self._jobs.claim() or self._left_alone()
+            return self._jobs.claim(self._put_off) or self._left_alone()
         except TacitError:
             return None
 
@@ -135,6 +138,7 @@ class Runner:
             if _passes(error):
                 # What was charged is found under the job's ticket when it is begun again.
                 self._stopping.wait(self._lease)
+                self._put_off[job.id] = now()
                 self._quietly(lambda: self._jobs.hand_back(job))
             else:
                 # Of what nobody expected neither kind nor words are told: they could speak of records.

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Self, final
 
 import sqlalchemy as sa
@@ -167,14 +168,13 @@ class Jobs:
             rows = connection.execute(sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "running"))
             return {row.id: row.beat for row in rows}
 
-    def claim(self) -> Job | None:
-        """Take a job that waits in hand, if there is one: that which waits longest."""
-        # Those that were begun before are behind: one that cannot go on now keeps no other waiting.
-        order = (JOB.c.beat, JOB.c.created, JOB.c.id)
-        first = sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "waiting").order_by(*order)
+    def claim(self, put_off: Mapping[str, str] = MappingProxyType({})) -> Job | None:
+        """Take a job that waits in hand, if there is one: that which waits longest, or since it was put off."""
+        waiting = sa.select(JOB.c.id, JOB.c.beat, JOB.c.created).where(JOB.c.state == "waiting")
         with self._state.reading() as connection:
-            row = connection.execute(first.limit(1)).first()
-        return None if row is None else self.take(row.id, row.beat, "waiting")
+            rows = connection.execute(waiting).all()
+        first = min(rows, key=lambda row: (put_off.get(row.id, row.created), row.id), default=None)
+        return None if first is None else self.take(first.id, first.beat, "waiting")
 
     def take(self, job: str, beat: int, state: str = "running") -> Job | None:
         """Take a job in hand, under a new name, if its beat is still this one; nothing if somebody was faster."""
