@@ -17,6 +17,7 @@ from tacit.errors import InvalidParameter, LedgerCorrupt
 from tacit.service.running import serve
 from tacit.service.service import Service
 from tacit.service.settings import Limits, Settings
+from tacit.service.state import State
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploying.md").read_text("utf-8")
 
@@ -53,7 +54,8 @@ WRONG = [
     for names, values in {
         ("folder", "host"): [5, True, ["a"], "", "a\0", {"a": 1}],
         ("state", "ledgers", "witness", "inbox"): [5, [], "a\0"],
-        ("ledgers",): ["foo://"],
+        ("state", "ledgers", "witness"): ["foo://", "postgresql://h:54E32/d", "postgresql://a:b@4:c@h/d"],
+        ("witness",): ["http://[::1", "https://h:port/"],
         ("sources",): ["x", {"people": 5}, ["x"]],
         ("given_up",): ["x", [1], 5],
         ("port", "workers", "threads", "job_threads"): [-1, 0, 1.5, "x", True, 2**40],
@@ -76,6 +78,13 @@ def test_a_setting_of_another_type_or_range_is_refused(wrong, tmp_path):
         Settings.of({"folder": "f", **wrong}, tmp_path)
     with pytest.raises(InvalidParameter):
         Settings(**{"folder": tmp_path, **wrong})
+
+
+@pytest.mark.parametrize("place", ["/dev/null/state.db", "/", "postgresql+nobody://h/d"])
+def test_a_state_that_can_be_nowhere_is_refused_in_words(place):
+    """A file where none can be, and a driver that there is not, are told without a traceback."""
+    with pytest.raises(InvalidParameter, match="state"):
+        State(place)
 
 
 def test_settings_are_the_same_when_they_are_read_again(tmp_path):

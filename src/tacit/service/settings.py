@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, final
+from urllib.parse import urlsplit
 
 from tacit.accounting.store import Store
 from tacit.checks import finite_number, is_whole
@@ -154,8 +155,18 @@ def _text(name: str, value: Any) -> str:
 def _address(name: str, value: Any) -> str:
     """Return where something is kept, "" for the usual place."""
     found = _text(name, value) if value != "" else ""
-    if name == "ledgers" and "://" in found:
-        Store.at(found)
+    try:
+        if name == "witness" and found.startswith(("http://", "https://")):
+            # A port that is none is refused only when it is asked for.
+            _ = urlsplit(found).port
+        elif "://" in found:
+            Store.at(found)
+    except ValueError:
+        # What it is may have a password in it.
+        raise InvalidParameter(
+            f"the setting {name} is no address: a path, or like postgresql://user@host:5432/database, with :, / and @ "
+            "in a password written as %3A, %2F and %40."
+        ) from None
     return found
 
 

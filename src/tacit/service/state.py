@@ -74,18 +74,19 @@ class State:
     def __init__(self, address: str, seconds: float = 30.0, connections: int = 16) -> None:
         try:
             url = sa.make_url(address if "://" in address else f"sqlite:///{os.path.abspath(address)}")
-        except ArgumentError:
+        except (ArgumentError, ValueError):
             raise InvalidParameter("state must be a path, or like postgresql://user@host/database.") from None
-        self._is_file = url.get_backend_name() == "sqlite"
+        kind = url.get_backend_name()
+        if kind not in ("sqlite", "postgresql"):
+            raise InvalidParameter(f"a service keeps its state in SQLite or PostgreSQL, got {kind!r}.")
+        self._is_file = kind == "sqlite"
         self._turn = threading.Lock()
-        if self._is_file:
-            self._engine = _of_file(url, seconds, connections)
-        elif url.get_backend_name() == "postgresql":
-            self._engine = _of_server(url, seconds, connections)
-        else:
-            raise InvalidParameter(
-                f"a service keeps its state in SQLite or PostgreSQL, got {url.get_backend_name()!r}."
-            )
+        try:
+            self._engine = (_of_file if self._is_file else _of_server)(url, seconds, connections)
+        except (ArgumentError, ImportError):
+            raise InvalidParameter(f"there is no driver here for a state at {url.drivername}://.") from None
+        except (OSError, ValueError):
+            raise InvalidParameter(f"the state cannot be kept at {url.database!r}: name a file of yours.") from None
         with self.writing() as connection:
             self.alone(connection)
             TABLES.create_all(connection)
