@@ -199,6 +199,21 @@ def test_who_loses_a_race_leaves_no_note_in_the_account(tmp_path: Path, monkeypa
         _register(served.settings, "other", made_up_table(seed=10))
 
 
+@pytest.mark.parametrize("more", [{}, {"shares_ledger_with": "clinic"}], ids=["its own account", "the clinic's"])
+def test_what_is_registered_meanwhile_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+) -> None:
+    """Another table is registered, and asked about, while a slow one is read: both are registered."""
+    with running(tmp_path / "s", budget=Budget(1.0, 1e-5)) as served:
+
+        def act() -> None:
+            _declare(served, "second", **more)
+            assert served.post("/v1/datasets/second/queries", QUESTION).status_code == 200
+
+        _meanwhile(monkeypatch, "marks_of", act)
+        _register(served.settings, "slow", made_up_table(seed=10))
+
+
 def test_a_label_of_an_analyst_is_no_note_of_a_data_set(tmp_path: Path) -> None:
     """The twin: what an analyst calls a charge hinders nobody."""
     with running(tmp_path / "s") as served:

@@ -96,17 +96,21 @@ def register(
     place = source if isinstance(source, Place) else None
     found = source if place is None else place.opened
     with state.reading() as connection:
-        others = _others(connection)
-    _check_free(declared, others)
+        _check_free(declared, _others(connection))
     if declared.block is not None:
         declared.block.check_records(found)
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
     outright = [] if place is None else place.outright
     marks = marks_of(records, outright, kept_secret(private_folder(settings.folder) / "marks.secret"))
-    account = _account(declared, others, marks, sees)
     witness = witness_at(settings.witness)
-    registered = {name: str(each["account"]) for name, (each, _) in others.items()}
-    head = head_of(declared.name, account, registered, witness, settings, sees)
+    with state.writing() as connection:
+        # Reading took its time: nobody registers while what there is now is compared with what the accounts say.
+        state.alone(connection)
+        others = _others(connection)
+        _check_free(declared, others)
+        account = _account(declared, others, marks, sees)
+        registered = {name: str(each["account"]) for name, (each, _) in others.items()}
+        head = head_of(declared.name, account, registered, witness, settings, sees)
     document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
     kept = _kept(declared, records, place, settings)
     try:
