@@ -119,6 +119,7 @@ def _kernel(depth: int) -> Any:
         ({"epsilon": 1, "kernel": _kernel(4)}, "at most 10 parts"),
         ({"epsilon": 1, "kernel": _kernel(1) | {"more": 1}}, "kernel"),
         ({"epsilon": 1, "landmarks": 10**9}, "landmarks must be at most 2000"),
+        ({"epsilon": 1, "landmarks": {"points": [[1.0]] * 2001}}, "landmarks must be at most 2000"),
         ({"epsilon": 1, "landmarks": {"points": [[1.0] * 1000] * 101}}, "fewer numbers"),
         ({"epsilon": 1, "landmarks": {"points": [[1.0], [1.0, 2.0]]}}, "rows of one length"),
         ({"epsilon": 1, "landmarks": {"points": [[]]}}, "at least one number"),

@@ -6,10 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from support.service import Running, running
+from tacit import PrivateKernelClassifier
 from tacit.budget import Budget
+from tacit.errors import InvalidParameter
 from tacit.service.jobs import fits
 from tacit.service.settings import Limits, Settings
 
@@ -66,6 +69,14 @@ def test_a_question_may_be_so_long_that_it_is_answered_in_time(tmp_path: Path) -
             assert refused.status_code == 400
             assert "ask in several" in refused.json()["error"]["message"]
         assert served.service.datasets.get("clinic").account.spent == Budget(0.1)
+
+
+def test_landmarks_are_counted_among_themselves(served: Running) -> None:
+    """A fit that is priced by a made-up one holds landmarks times landmarks, however few records there are."""
+    records = served.service.datasets.get("clinic").part("all")
+    fits.check_work(PrivateKernelClassifier(landmarks=np.zeros((2000, 7))), records)
+    with pytest.raises(InvalidParameter, match="400,000,000"):
+        fits.check_work(PrivateKernelClassifier(landmarks=np.zeros((20_000, 7))), records)
 
 
 def test_the_limits_are_settings() -> None:

@@ -144,6 +144,9 @@ def _count(plain: object, depth: int = 0, count: int = 0) -> int:
 def _check_size(name: str, plain: Any) -> None:
     """Refuse a parameter that would ask for more work than a service does for one analyst."""
     if name == "landmarks" and (plain is None or isinstance(plain, Mapping)):
+        points = None if plain is None else plain.get("points")
+        if isinstance(points, list) and len(points) > _LARGEST[name]:
+            raise InvalidParameter(f"{name} must be at most {_LARGEST[name]} points in a service.")
         return
     if name == "landmarks" and type(plain) is not int:
         raise InvalidParameter('landmarks must be a number of points to spread, or {"points": [[...], ...]}.')

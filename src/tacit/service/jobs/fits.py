@@ -19,7 +19,7 @@ from tacit.service.jobs.table import Job, JobProduct
 from tacit.service.refusals import missing
 
 MOST_AT_ONCE = 10**8
-"""How many numbers a kernel model may hold at once: records times features or landmarks, or pairs of records."""
+"""How many numbers a kernel model may hold at once: records or landmarks, times features or landmarks."""
 
 _MOST_FEATURES, _CURVED = 5000, 40
 _MOST_IN_A_MODEL = 2 * 10**6
@@ -59,7 +59,7 @@ def check_work(estimator: Any, records: Records) -> None:
         raise InvalidParameter(
             f"landmarks may have {_MOST_IN_A_MODEL:,} numbers in all, and these could have {count * width:,}."
         )
-    held = records.n * max(width, count)
+    held = max(records.n, count) * max(width, count)
     if held > MOST_AT_ONCE:
         raise InvalidParameter(
             f"a kernel model may hold {MOST_AT_ONCE:,} numbers at once, and this one would hold {held:,}: "
