@@ -11,6 +11,7 @@ import pytest
 import tacit
 from support.jobs import FIT, POINTS, SESSION, begun, ended, made
 from support.service import SCHEMA, Running, made_up_table, running, truth
+from tacit.accounting.ledger import Ledger
 from tacit.accounting.witness import FileWitness
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt, LedgerError, LedgerMissing, WitnessFailed
@@ -82,7 +83,14 @@ def test_the_history_tells_how_far_a_job_is_and_what_it_cost(served: Running, mo
     assert ended(served, begun(served, "fits", FIT))["state"] == "failed"
     failed, done = served.get("/v1/history", "alice").json()["requests"]
     assert (done["state"], done["cost"], done["entry"]) == ("done", result["cost"], result["entry"])
-    assert (failed["state"], failed["cost"]) == ("failed", None)
+    assert (done["charged"], failed["charged"], failed["state"], failed["cost"]) == (True, True, "failed", None)
+    assert failed["entry"] == done["entry"] + 1
+    served.client.cookies.set("tacit_token", served.tokens["alice"])
+    assert "<td>it was charged</td>" in served.client.get("/datasets/clinic/history").text
+    monkeypatch.setattr(Ledger, "entry_of", lambda *_: (_ for _ in ()).throw(LedgerMissing("away")))
+    failed, done = served.get("/v1/history", "alice").json()["requests"]
+    assert (done["charged"], failed["charged"], failed["entry"]) == (True, None, None)
+    assert "<td>not known</td>" in served.client.get("/datasets/clinic/history").text
 
 
 def test_a_repeated_request_has_one_job(served: Running) -> None:

@@ -106,16 +106,32 @@ def answered(
     raise refusal
 
 
-def asked_before(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return what is told of a request later: by whom, what for, how far it came and what it cost."""
+def asked_before(row: Mapping[Any, Any], account_of: Callable[[str], Ledger | None]) -> dict[str, Any]:
+    """Return what is told of a request later: by whom, what for, how far it came and what it cost.
+
+    What was charged for an answer that there is not is read from the data set's account; whether it was is not known,
+    None, while the account cannot be asked.
+    """
     answer = json.loads(row["answer"] or "{}")
+    # What began a job is as far as the job.
+    is_job = row["became"] is not None
+    result = answer if not is_job else json.loads(row["result"]) if row["became"] == "done" else {}
     told = {name: row[name] for name in ("owner", "key", "route", "dataset", "state", "created")}
-    told |= {name: answer.get(name) for name in ("cost", "entry", "job")}
-    if row["became"] is not None:
-        # What began a job is as far as the job.
-        result = json.loads(row["result"]) if row["became"] == "done" else {}
-        told |= {"state": row["became"], **{name: result.get(name) for name in ("cost", "entry")}}
+    told |= {"cost": result.get("cost"), "entry": result.get("entry"), "job": answer.get("job")}
+    told["state"] = row["became"] if is_job else row["state"]
+    told["charged"] = told["entry"] is not None
+    if not result and told["state"] != "refused":
+        found = _entry_of(account_of(row["dataset"]), row["job_ticket"] if is_job else row["ticket"])
+        told |= {"charged": found if found is None else bool(found), "entry": found or None}
     return told
+
+
+def _entry_of(account: Ledger | None, ticket: str) -> int | None:
+    """Return the first entry under a ticket, 0 if there is none, and None if the account cannot be asked."""
+    try:
+        return None if account is None else account.entry_of(ticket) or 0
+    except TacitError:
+        return None
 
 
 def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:

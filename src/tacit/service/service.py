@@ -1,9 +1,12 @@
 """A service: its settings, what it remembers, its tokens and its data sets."""
 
+from functools import cache
 from typing import Any, final
 
 import sqlalchemy as sa
 
+from tacit.accounting.ledger import Ledger
+from tacit.errors import TacitError
 from tacit.files import private_folder
 from tacit.service.datasets import Datasets
 from tacit.service.jobs.doing import Doing
@@ -43,7 +46,7 @@ class Service:
     def requests(self, caller: Caller, dataset: str | None, limit: int) -> list[dict[str, Any]]:
         """Return what was asked, the last first: a caller's own requests, and everybody's for who oversees accounts."""
         begun = REQUEST.outerjoin(JOB, JOB.c.ticket == JOB_TICKET + REQUEST.c.ticket)
-        became = (JOB.c.state.label("became"), JOB.c.result.label("result"))
+        became = (JOB.c.state.label("became"), JOB.c.result.label("result"), JOB.c.ticket.label("job_ticket"))
         query = sa.select(REQUEST, *became).select_from(begun).order_by(REQUEST.c.created.desc()).limit(limit)
         if caller.scope == "analyst":
             query = query.where(REQUEST.c.owner == caller.name)
@@ -52,7 +55,16 @@ class Service:
         if dataset is not None:
             query = query.where(REQUEST.c.dataset == dataset)
         with self.state.reading() as connection:
-            return [asked_before(row) for row in connection.execute(query).mappings()]
+            rows = connection.execute(query).mappings().all()
+        # One that cannot be reached is not waited for again with each line.
+        account = cache(self._account)
+        return [asked_before(row, account) for row in rows]
+
+    def _account(self, dataset: str) -> Ledger | None:
+        try:
+            return self.datasets.get(dataset).account
+        except TacitError:
+            return None
 
     def close(self) -> None:
         """Let go of what is held."""

@@ -11,6 +11,7 @@ from tacit.service.pages.rendering import metered, page
 router = APIRouter(route_class=PageRoute)
 
 _MOST = 200
+_CHARGED = {True: "it was charged", False: "", None: "not known"}
 
 
 @router.get("/datasets/{name}/history")
@@ -25,5 +26,5 @@ def _line(request: dict[str, Any]) -> dict[str, Any]:
     cost = request["cost"]
     return {
         "time": request["created"], "who": request["owner"], "what": request["route"], "state": request["state"],
-        "cost": "" if cost is None else cost["words"], "job": request["job"],
+        "cost": _CHARGED[request["charged"]] if cost is None else cost["words"], "job": request["job"],
     }  # fmt: skip
