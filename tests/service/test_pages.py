@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from support.pages import ASK, GUARD, field, send, sign_in
 from support.service import Running, running
 from tacit import Schema, load
+from tacit.accounting.ledger import Ledger
 from tacit.data import Category, Flag
+from tacit.errors import LedgerMissing
 from tacit.sums.language.text import function_of, written
 
 
@@ -135,6 +137,47 @@ def test_a_question_is_priced_and_then_answered_once(clinic):
     found = [re.search(r'class="answer">([-\d.e]+)', text)[1] for text in answers]
     assert found[0] == found[1]
     assert spent.spent.epsilon == 0.2
+
+
+def test_a_charge_that_nobody_could_confirm_is_told_as_not_known(clinic, monkeypatch):
+    """The account went away while it charged: neither charged nor uncharged is told, and the same again is answered."""
+    really, entry_of, opened, away = Ledger._charged, Ledger.entry_of, Ledger.open, []
+
+    def charged(*what):
+        entry = really(*what)
+        if not away:
+            away.append(True)
+            raise LedgerMissing("the server closed the connection")
+        return entry
+
+    def unless_away(call):
+        def asked(*what, **how):
+            if away == [True]:
+                raise LedgerMissing("no server")
+            return call(*what, **how)
+
+        return asked
+
+    monkeypatch.setattr(Ledger, "_charged", charged)
+    monkeypatch.setattr(Ledger, "entry_of", unless_away(entry_of))
+    sign_in(clinic, "alice")
+    key = field(clinic.client.get("/datasets/clinic").text, "key")
+    told = send(clinic, "/datasets/clinic", action="ask", key=key, **ASK)
+    assert told.status_code == 503
+    assert "not known whether it was charged" in told.text
+    assert "Nothing was charged" not in told.text
+    (line,) = clinic.get("/v1/history").json()["requests"]
+    assert (line["state"], line["charged"]) == ("begun", None)
+    body = {"queries": [{"mean": "age > 61"}], "epsilon": 0.1}
+    away.clear()
+    first = clinic.post("/v1/datasets/clinic/queries", body, key="one")
+    monkeypatch.setattr(Ledger, "open", unless_away(opened))
+    clinic.service.datasets._open.clear()
+    again, new = (clinic.post("/v1/datasets/clinic/queries", body, key=each) for each in ("one", "two"))
+    assert [each.json()["error"]["charged"] for each in (first, again, new)] == [None, None, False]
+    away.append(False)
+    assert 'class="answer"' in send(clinic, "/datasets/clinic", action="ask", key=key, **ASK).text
+    assert clinic.service.datasets.get("clinic").account.spent.epsilon == pytest.approx(0.3)
 
 
 def test_a_question_that_is_none_is_refused_on_its_own_page(clinic):

@@ -14,7 +14,7 @@ from tacit.client.answers import ServedPrice, amount, point_answers
 from tacit.client.common import AnyDataset, AnyOracle, AnyPredictor
 from tacit.client.points import plain_points
 from tacit.client.twin import Twin
-from tacit.client.wire import Wire, named
+from tacit.client.wire import NOT_KNOWN, Wire, named
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
@@ -111,7 +111,7 @@ class Dataset(AnyDataset):
                 told(job["done"], job["total"])
         if job["state"] != "done":
             error = job["error"] or {"kind": "ServiceError", "message": f"it was {job['state']}."}
-            charged = {True: "It was charged.", False: "Nothing was charged."}.get(job["charged"], "")
+            charged = {True: "It was charged.", False: "Nothing was charged.", None: NOT_KNOWN}[job["charged"]]
             raise named(str(error["kind"]), f"{error['message'].removesuffix(charged).strip()} {charged}".strip())
         return dict(job["result"])
 

@@ -23,6 +23,8 @@ _KNOWN = {
 # A proxy or a service that is starting answers with these; whatever was charged is found again under the same key.
 _PASSING = {429, 502, 503, 504}
 
+NOT_KNOWN = "It is not known whether it was charged: the same call with the same key= is charged once."
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -124,6 +126,8 @@ def refusal(response: "httpx.Response") -> TacitError:
     try:
         told = response.json()["error"]
         kind, message = str(told["kind"]), str(told["message"])
+        if told.get("charged", False) is None:
+            message += f" {NOT_KNOWN}"
     except (ValueError, KeyError, TypeError):
         kind, message = "ServiceError", f"the service answered {response.status_code} without saying why."
     return named(kind, message)

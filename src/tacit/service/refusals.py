@@ -9,7 +9,7 @@
 413  too large
 422  the body has another form than the route's
 429  too much at once, with the seconds to wait
-503  busy, or a place that must remember cannot be reached; what was charged is said
+503  busy, or a place that must remember cannot be reached; what was charged is said, null if it is not known
 """
 
 from collections.abc import Mapping
@@ -31,10 +31,13 @@ from tacit.errors import (
 
 @final
 class Refusal(TacitError):
-    """A request that the service refuses by itself; `wait` is the number of seconds after which to come again."""
+    """A request that the service refuses by itself; `wait` is the number of seconds after which to come again.
+
+    `charged` is None if it is not known whether anything was charged.
+    """
 
     def __init__(
-        self, status: HTTPStatus, kind: str, message: str, *, charged: bool = False, wait: int | None = None
+        self, status: HTTPStatus, kind: str, message: str, *, charged: bool | None = False, wait: int | None = None
     ) -> None:
         super().__init__(message)
         self.status, self.kind, self.charged, self.wait = status, kind, charged, wait
@@ -89,7 +92,7 @@ def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str
     return shape(type(error).__name__, words, paid)
 
 
-def told(error: BaseException, *, charged: bool) -> Refusal:
+def told(error: BaseException, *, charged: bool | None) -> Refusal:
     """Return the refusal that an error is told as, with what was charged."""
     status = status_of(error) if isinstance(error, TacitError) else HTTPStatus.INTERNAL_SERVER_ERROR
     said = body_of(error)["error"]
@@ -97,6 +100,6 @@ def told(error: BaseException, *, charged: bool) -> Refusal:
     return Refusal(status, said["kind"], said["message"], charged=charged, wait=wait)
 
 
-def shape(kind: str, message: str, charged: bool = False) -> Mapping[str, Any]:
+def shape(kind: str, message: str, charged: bool | None = False) -> Mapping[str, Any]:
     """Return an error as plain values."""
     return {"error": {"kind": kind, "message": message, "charged": charged}}

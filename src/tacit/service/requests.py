@@ -20,7 +20,7 @@ from typing import Any, final
 import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
-from tacit.errors import TacitError
+from tacit.errors import LedgerError, TacitError
 from tacit.noise import unique_name
 from tacit.service.clock import now
 from tacit.service.datasets import Dataset
@@ -85,10 +85,14 @@ def answered(
 
     `also` keeps more of the answer that was kept, once its ticket is closed.
     """
-    ticket, known = _begin(state, asked)
+    ticket, known, is_new = _begin(state, asked)
     if known is not None:
         return known
-    ledger = asked.dataset.ledger(asked.caller, ticket)
+    try:
+        ledger = asked.dataset.ledger(asked.caller, ticket)
+    except LedgerError as error:
+        failure = told(error, charged=False if is_new else None)
+        raise failure from None
     try:
         answer, is_ours = _keep(state, asked, compute(ledger))
         ledger.close_ticket()
@@ -100,17 +104,17 @@ def answered(
         if known is not None:
             return known
         charged = _charged(ledger)
-        if not charged:
+        if charged is False:
             _mark(state, asked, "begun", "refused")
         refusal = told(error, charged=charged)
     raise refusal
 
 
-def asked_before(row: Mapping[Any, Any], account_of: Callable[[str], Ledger | None]) -> dict[str, Any]:
+def asked_before(row: Mapping[Any, Any], entry_of: Callable[[str, str], int | None]) -> dict[str, Any]:
     """Return what is told of a request later: by whom, what for, how far it came and what it cost.
 
-    What was charged for an answer that there is not is read from the data set's account; whether it was is not known,
-    None, while the account cannot be asked.
+    What was charged for an answer that there is not is read from the account, by `entry_of` a data set and a ticket:
+    0 if there is none, and None, which is not known, while the account cannot be asked.
     """
     answer = json.loads(row["answer"] or "{}")
     # What began a job is as far as the job.
@@ -121,23 +125,16 @@ def asked_before(row: Mapping[Any, Any], account_of: Callable[[str], Ledger | No
     told["state"] = row["became"] if is_job else row["state"]
     told["charged"] = told["entry"] is not None
     if not result and told["state"] != "refused":
-        found = _entry_of(account_of(row["dataset"]), row["job_ticket"] if is_job else row["ticket"])
+        found = entry_of(row["dataset"], row["job_ticket"] if is_job else row["ticket"])
         told |= {"charged": found if found is None else bool(found), "entry": found or None}
     return told
 
 
-def _entry_of(account: Ledger | None, ticket: str) -> int | None:
-    """Return the first entry under a ticket, 0 if there is none, and None if the account cannot be asked."""
-    try:
-        return None if account is None else account.entry_of(ticket) or 0
-    except TacitError:
-        return None
-
-
-def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
-    """Write a request down unless it is there; return its ticket, and its answer if it has one."""
+def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
+    """Write a request down unless it is there; return its ticket, its answer if it has one, and if nobody began it."""
     with state.reading() as connection:
         row = _row(connection, asked)
+    is_new = row is None or row.state == "refused"
     if row is None:
         values = {
             "digest": asked.digest, "ticket": unique_name(), "route": asked.route, "dataset": asked.dataset.name,
@@ -152,7 +149,7 @@ def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
             "KeyUsed",
             "this Idempotency-Key came with another request before; nothing was charged. Give every request its own.",
         )
-    return row.ticket, _given(state, asked, row)
+    return row.ticket, _given(state, asked, row), is_new
 
 
 def _found(state: State, asked: Asked) -> Answer | None:
@@ -207,12 +204,12 @@ def _row(connection: sa.Connection, asked: Asked) -> Any:
     return connection.execute(_SELECT, _whose(asked)).first()
 
 
-def _charged(ledger: Ledger) -> bool:
-    """Whether anything was charged under the ticket of a handle, by it or before; as far as that can be told now."""
+def _charged(ledger: Ledger) -> bool | None:
+    """Whether anything was charged under the ticket of a handle, by it or before; None if that is not known now."""
     ticket = ledger.standing.ticket
     if ticket is None or ticket.entries:
         return ticket is not None
     try:
         return ledger.entry_of(ticket.name) is not None
     except TacitError:
-        return False
+        return None

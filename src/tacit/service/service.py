@@ -1,11 +1,9 @@
 """A service: its settings, what it remembers, its tokens and its data sets."""
 
-from functools import cache
 from typing import Any, final
 
 import sqlalchemy as sa
 
-from tacit.accounting.ledger import Ledger
 from tacit.errors import TacitError
 from tacit.files import private_folder
 from tacit.service.datasets import Datasets
@@ -56,15 +54,17 @@ class Service:
             query = query.where(REQUEST.c.dataset == dataset)
         with self.state.reading() as connection:
             rows = connection.execute(query).mappings().all()
-        # One that cannot be reached is not waited for again with each line.
-        account = cache(self._account)
-        return [asked_before(row, account) for row in rows]
+        away: set[str] = set()
 
-    def _account(self, dataset: str) -> Ledger | None:
-        try:
-            return self.datasets.get(dataset).account
-        except TacitError:
-            return None
+        def entry_of(name: str, ticket: str) -> int | None:
+            try:
+                # An account that cannot be reached is not waited for again with each line.
+                return None if name in away else self.datasets.get(name).entry_of(ticket) or 0
+            except TacitError:
+                away.add(name)
+                return None
+
+        return [asked_before(row, entry_of) for row in rows]
 
     def close(self) -> None:
         """Let go of what is held."""

@@ -36,6 +36,17 @@ class PageRoute(APIRoute):
         return answer
 
 
+def told_beside(error: TacitError) -> Mapping[str, Any]:
+    """Return what is told of an error beside its form; raise it again, for a page of its own, if it may have charged.
+
+    The account that the form's page shows cannot be read then, and that page, reloaded, sends the same again.
+    """
+    said: Mapping[str, Any] = body_of(error)["error"]
+    if said["charged"] is None:
+        raise error
+    return said
+
+
 def refused(request: Request, error: TacitError) -> Response:
     """Return the page of a refusal."""
     status = status_of(error)

@@ -15,10 +15,10 @@ from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
 from tacit.service.asking import Questions, ask, price_of_questions
 from tacit.service.datasets import Dataset
-from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of, told_beside
 from tacit.service.pages.pictures import answer_picture
 from tacit.service.pages.rendering import HEADERS, metered, page
-from tacit.service.refusals import body_of, forbidden, status_of
+from tacit.service.refusals import forbidden, status_of
 from tacit.service.requests import checked_key
 from tacit.service.routes import datasets
 from tacit.service.tokens import Caller
@@ -64,7 +64,7 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
         told = ask(service.state, caller, checked_key(text_of(fields, "key")), dataset, questions)
         return _page(request, dataset, caller, given, answer=_answer(told, questions.queries))
     except TacitError as error:
-        refusal = body_of(error)["error"]
+        refusal = told_beside(error)
         # What was charged and not answered is taken up again under its key.
         again = text_of(fields, "key") if refusal["charged"] else ""
         return _page(request, dataset, caller, given, refusal=refusal, status=status_of(error), key=again)

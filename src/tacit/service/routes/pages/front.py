@@ -6,7 +6,6 @@ from tacit.service.access import TheService, let_in
 from tacit.service.pages.forms import Fields, PageRoute, text_of
 from tacit.service.pages.rendering import go, metered, page, signed_in, signing_of, style
 from tacit.service.pages.signing import COOKIE
-from tacit.service.refusals import shape
 
 router = APIRouter(route_class=PageRoute)
 
@@ -34,8 +33,8 @@ def sign_in(request: Request, service: TheService, fields: Fields) -> Response:
     token = text_of(fields, "token")
     caller = service.tokens.caller(token)
     if caller is None:
-        told = shape("Unauthorized", "This token is nobody's, has ended or was revoked.")["error"]
-        return page(request, "sign_in", "Sign in", status=401, refusal={**told, "charged": None})
+        told = {"kind": "Unauthorized", "message": "This token is nobody's, has ended or was revoked."}
+        return page(request, "sign_in", "Sign in", status=401, refusal=told)
     return signed_in(go("/"), request, token, caller)
 
 

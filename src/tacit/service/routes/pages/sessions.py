@@ -14,10 +14,10 @@ from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
 from tacit.service.asking import PRICES
 from tacit.service.datasets import Dataset
-from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of, told_beside
 from tacit.service.pages.pictures import answer_picture
 from tacit.service.pages.rendering import go, metered, page
-from tacit.service.refusals import body_of, status_of
+from tacit.service.refusals import status_of
 from tacit.service.routes.pages.asking import parts_of
 from tacit.service.routes.pages.training import begun
 from tacit.service.service import Service
@@ -61,7 +61,7 @@ def opened(name: str, request: Request, service: TheService, caller: SignedIn, f
             return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
         return go(f"/jobs/{begun(service, caller, name, 'session', text_of(fields, 'key'), body)}")
     except TacitError as error:
-        return _page(request, service, dataset, caller, given, refusal=body_of(error)["error"], status=status_of(error))
+        return _page(request, service, dataset, caller, given, refusal=told_beside(error), status=status_of(error))
 
 
 @router.get("/sessions/{session}")
@@ -80,9 +80,7 @@ def answered(session: str, request: Request, service: TheService, caller: Signed
     try:
         told = service.sessions.answer(found, [point])
     except TacitError as error:
-        return _session(
-            request, service, caller, session, given, refusal=body_of(error)["error"], status=status_of(error)
-        )
+        return _session(request, service, caller, session, given, refusal=told_beside(error), status=status_of(error))
     return _session(request, service, caller, session, given, answer=_shown(told))
 
 

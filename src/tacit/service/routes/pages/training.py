@@ -17,9 +17,9 @@ from tacit.service.jobs.bodies import FitBody
 from tacit.service.jobs.table import Job
 from tacit.service.jobs.telling import shown as its_page
 from tacit.service.jobs.telling import told
-from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of, told_beside
 from tacit.service.pages.rendering import HEADERS, go, metered, page
-from tacit.service.refusals import body_of, forbidden, missing, status_of
+from tacit.service.refusals import forbidden, missing, status_of
 from tacit.service.requests import checked_key
 from tacit.service.routes.pages.asking import parts_of, usual_of
 from tacit.service.service import Service
@@ -63,7 +63,7 @@ def trained(name: str, request: Request, service: TheService, caller: SignedIn, 
             return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
         return go(f"/jobs/{begun(service, caller, name, 'fit', text_of(fields, 'key'), body)}")
     except TacitError as error:
-        return _page(request, service, dataset, caller, given, refusal=body_of(error)["error"], status=status_of(error))
+        return _page(request, service, dataset, caller, given, refusal=told_beside(error), status=status_of(error))
 
 
 @router.get("/jobs/{job}")
@@ -134,7 +134,7 @@ def scored(model: str, request: Request, service: TheService, caller: SignedIn, 
             return _job(request, service, caller, model, given, price=price, key=text_of(fields, "key"))
         return go(f"/jobs/{begun(service, caller, job.dataset, 'report', text_of(fields, 'key'), body)}")
     except TacitError as error:
-        refusal = body_of(error)["error"]
+        refusal = told_beside(error)
         return _job(request, service, caller, model, given, refusal=refusal, status=status_of(error))
 
 
