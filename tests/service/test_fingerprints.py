@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -186,6 +186,39 @@ def test_what_counts_in_many_tables_makes_none_of_them_the_same(counted: str) ->
     # The twin: that column beside one of the first table's own.
     fewer = Schema(_without(dict(schema.columns), "flag"))
     assert known(_marks(_without(table(1), "flag"), fewer), {"first": one}) == ["first"]
+
+
+SMALL: dict[str, tuple[float, Callable[[int], Plain]]] = {
+    "yes or no": (0.5, lambda _: {}),
+    "a rare yes": (0.01, lambda _: {}),
+    "two of them": (0.1, lambda seed: {"old": np.random.default_rng(seed).random(50) < 0.1}),
+    "beside ids": (0.01, lambda _: {"id": np.arange(50)}),
+    "beside days": (0.01, lambda _: {"day": np.arange(50)}),
+}
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_equal_counts_of_few_values_make_no_two_tables_the_same(small: str) -> None:
+    """Among 435 pairs of small tables of one kind none is taken for the other, though many have the same counts."""
+    share, more = SMALL[small]
+    kinds: dict[str, Column] = {"ill": Flag(), "old": Flag(), "id": Key(), "day": Number(0, 1e6)}
+    marks = []
+    for seed in range(30):
+        table = {"ill": np.random.default_rng(seed + 100).random(50) < share, **more(seed)}
+        marks.append(_marks(table, Schema({name: kinds[name] for name in table})))
+    assert not any(known(one, {"other": other}) for one, other in combinations(marks, 2))
+
+
+def test_a_small_table_is_known_where_its_records_are_told_apart() -> None:
+    """The twin: a column of two values at ids from 1 on, and one of eight values without."""
+    draw = np.random.default_rng(1)
+    table = {"id": np.arange(100), "smoker": draw.random(100) < 0.5, "ward": draw.choice(WARDS, 100)}
+    schema = Schema({**_schema(_without(table, "id")).columns, "id": Key()})
+    for left in ("id", "ward"):
+        seen = (_rows(_without(table, left), rows) for rows in (slice(None), slice(None, None, -1)))
+        fewer = Schema(_without(dict(schema.columns), left))
+        one, other = (_marks(each, fewer) for each in seen)
+        assert known(one, {"first": other}) == ["first"]
 
 
 def test_marks_tell_nothing_to_who_has_not_the_secret() -> None:

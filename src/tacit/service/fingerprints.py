@@ -35,6 +35,8 @@ _ORDERS = 64
 """The first so many columns are marked together, in so many orders."""
 _FORM = "marks of form 1"
 """Changes with whatever changes marks: those of another form are not compared either."""
+_SELDOM = 1e-6
+"""All counts of a table are compared where unrelated records have the same ones more seldom than this."""
 _TRUTHS = {"false": "0", "true": "1"}
 
 
@@ -44,10 +46,12 @@ def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str,
     readers = {name: _Reader(column, secret) for name, column in columns.items()}
     sets = _sets(columns)
     own, strangers = [Sketch() for _ in sets], [Sketch() for _ in sets]
-    rows, total = 0, 0
+    alone, rows, total = {name: Sketch() for name in columns}, 0, 0
     for block in records.table.blocks(tuple(columns), None, records.key):
         words = {name: reader.words(block[name]) for name, reader in readers.items()}
         apart = {name: each[_shuffle(len(each), name)] for name, each in words.items()}
+        for name, sketch in alone.items():
+            sketch.add(words[name], block[name])
         for names, sketch, stranger in zip(sets, own, strangers, strict=True):
             sketch.add(_together([words[name] for name in names]), block[names[0]])
             if len(names) > 1:
@@ -57,10 +61,13 @@ def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str,
     kept = []
     for names, sketch, stranger in zip(sets, own, strangers, strict=True):
         # What unrelated tables with such columns share, a table shares with itself when each column is shuffled.
-        alone = len(names) == 1
-        found = sketch.found_by_rule(columns[names[0]]) if alone else sketch.found_in(stranger)
+        found = sketch.found_by_rule(columns[names[0]]) if len(names) == 1 else sketch.found_in(stranger)
         kept.append(SetMarks.of(sketch, found, rows, _marks(sketch, len(names), secret)).plain())
-    said = [*given, f"{rows} records of {len(columns)} columns {total}"]
+    counted = {name for name, sketch in alone.items() if sketch.counts(columns[name])}
+    fixed = any(alone[name].times.max(initial=0.0) == 1.0 for name in counted)
+    telling = [sketch for names, sketch in zip(sets, own, strict=True) if counted.isdisjoint(names)]
+    same = min((sketch.same_by_chance(rows, fixed) for sketch in telling), default=1.0)
+    said = [*given, *([f"{rows} records of {len(columns)} columns {total}"] if same < _SELDOM else [])]
     outright = [_digest(secret, each).hex() for each in said]
     return {"made_with": _digest(secret, _FORM).hex(), "outright": outright, "sets": kept}
 

@@ -9,8 +9,9 @@ from typing import final
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from tacit.data.columns import Column, Moment, Number, days
+from tacit.data.columns import Column, Key, Moment, Number, days
 from tacit.data.values import AnyArray
 from tacit.numerics.arrays import Floats
 
@@ -84,6 +85,25 @@ class Sketch:
         """
         twice = int(np.count_nonzero(self.times == 2 * self.unit))
         return 2.0 * (twice + 3.0 * math.sqrt(twice) + 5.0)
+
+    def same_by_chance(self, rows: int, fixed: bool) -> float:
+        """Return a bound on how likely as many other records have all combinations exactly as often.
+
+        No records drawn independently have the counts c of n with a chance above n! / prod(c!) * prod((c / n)**c);
+        where each must stand at its own id besides, `fixed`, there is but one order instead of n! / prod(c!). All
+        may be there several times, as after a join.
+        """
+        each = max(1, int(np.gcd.reduce(self.times.astype(np.int64), initial=0)))
+        times, all_of_them = self.times / each, rows / each
+        counts = np.append(times, max(0.0, all_of_them - float(times.sum())))
+        orders = 0.0 if fixed else special.gammaln(all_of_them + 1.0) - special.gammaln(counts + 1.0).sum()
+        return float(np.exp(min(0.0, orders + special.xlogy(counts, counts / max(1.0, all_of_them)).sum())))
+
+    def counts(self, column: Column) -> bool:
+        """Whether the cells may count something, as rows or days do, so that each is there as often as the others."""
+        return isinstance(column, Key) or (
+            isinstance(column, Number | Moment) and bool(self.once.all()) and not self._is_sparse(column)
+        )
 
     def found_in(self, shuffled: "Sketch") -> tuple[float, float]:
         """Return which shares of the combinations, often and once, the table has with each column shuffled.
