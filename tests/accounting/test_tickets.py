@@ -141,6 +141,23 @@ def test_a_closed_ticket_draws_nothing_again(address: str, tmp_path: Path) -> No
     assert ledger.spent == Budget(0.2)
 
 
+def test_an_act_that_was_ended_charges_nothing_more(tmp_path: Path) -> None:
+    """Handles, parts and copies of it are refused; an act is not ended while it charges; others go on."""
+    ledger = Ledger.create(tmp_path / "l.db", name="a", budget=Budget(1.0))
+    act = ledger.acting(ticket="t")
+    ticket = act.standing.ticket
+    assert ticket is not None
+    act.spend(TENTH, label="q")
+    with ticket.place():
+        assert not ticket.end()
+    assert ticket.end()
+    for handle in (act, copy.deepcopy(act), act.partition("p", ["x", "y"], fixed_by="index")["x"]):
+        with pytest.raises(TicketUsed, match="was ended"):
+            handle.spend(TENTH, label="q")
+    ledger.acting(ticket="other").spend(TENTH, label="q")
+    assert ledger.spent == Budget(0.2)
+
+
 def test_a_place_that_is_charged_twice_is_damage(address: str) -> None:
     """A chain that was forged to have a ticket's place twice is refused."""
     ledger = Ledger.create(address, name="a", budget=Budget(1.0))

@@ -58,6 +58,31 @@ def test_a_job_that_takes_too_long_fails_and_others_go_on(tmp_path: Path, monkey
         assert served.get(f"/v1/models/{mine}").status_code == 404
 
 
+def test_a_job_that_was_ended_for_time_is_charged_nothing_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was told stays true: the late thread comes to its charge, and is refused."""
+    really, slow, over = fits.fit, threading.Event(), threading.Event()
+
+    def fit(*what: Any) -> Any:
+        slow.wait(30)
+        try:
+            return really(*what)
+        finally:
+            over.set()
+
+    monkeypatch.setattr(fits, "fit", fit)
+    with running(tmp_path, limits=Limits(job_seconds=0.3), lease=0.5) as served:
+        job = _begin(served, "alice")
+        found = _ended(served, job, "alice")
+        assert (found["error"]["kind"], found["charged"]) == ("TookTooLong", False)
+        slow.set()
+        assert over.wait(30)
+        found = _ended(served, job, "alice")
+        assert (found["error"]["kind"], found["charged"]) == ("TookTooLong", False)
+        assert not served.service.datasets.get("clinic").account.spent
+
+
 def test_a_question_may_be_so_long_that_it_is_answered_in_time(tmp_path: Path) -> None:
     """By its letters and the public number of records: refused before anything is charged, with what to do."""
     with running(tmp_path, limits=Limits(work=400 * 100)) as served:
