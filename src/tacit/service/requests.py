@@ -20,7 +20,7 @@ from typing import Any, final
 import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
-from tacit.errors import LedgerError, TacitError
+from tacit.errors import LedgerBusy, LedgerError, TacitError
 from tacit.noise import unique_name
 from tacit.service.clock import now
 from tacit.service.datasets import Dataset
@@ -104,6 +104,9 @@ def answered(
         if known is not None:
             return known
         charged = _charged(ledger)
+        if charged is None and is_new and isinstance(error, LedgerBusy):
+            # Who could not lock an account in time charged nothing, although it cannot be asked now.
+            charged = False
         if charged is False:
             _mark(state, asked, "begun", "refused")
         refusal = told(error, charged=charged)
