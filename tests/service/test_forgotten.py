@@ -16,6 +16,7 @@ from tacit.accounting.witness import witness_at
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, LedgerError
 from tacit.service import registering
+from tacit.service.fingerprints import bound_to
 from tacit.service.forgotten import note_of
 from tacit.service.refusals import Refusal
 from tacit.service.registering import Declared, register
@@ -105,6 +106,27 @@ def test_a_state_that_is_lost_is_no_new_budget(settings: Settings) -> None:
     assert service.datasets.get("clinic").account.remaining == Budget(0, 1e-5)
     service.close()
     _register(settings, "other", made_up_table(seed=9))
+
+
+def test_a_forgotten_name_is_bound_to_its_records(settings: Settings) -> None:
+    """Neither other records come back under it nor, without the secret, its own; what tells it, tells nothing else."""
+    for path in settings.folder.glob("state.db*"):
+        path.unlink()
+    with pytest.raises(InvalidParameter, match="other records under the name 'clinic'"):
+        _register(settings, "clinic", made_up_table(seed=9))
+    secret = settings.folder / "marks.secret"
+    secret.rename(secret.with_suffix(".old"))
+    with pytest.raises(InvalidParameter, match="cannot be told"):
+        _register(settings, "clinic")
+    secret.with_suffix(".old").replace(secret)
+    _register(settings, "clinic")
+
+
+def test_names_of_one_table_are_bound_to_it_apart() -> None:
+    """The digests in the notes do not tell that two names are of the same records."""
+    marks = {"made_with": "00" * 32, "outright": ["01" * 32], "whole": "02" * 32}
+    assert not {*bound_to("one", marks)} & {*bound_to("two", marks)}
+    assert bound_to("one", marks) == bound_to("one", marks)
 
 
 def test_a_folder_that_is_put_back_from_before_a_table_is_no_new_budget(tmp_path: Path) -> None:
@@ -218,7 +240,7 @@ def test_a_label_of_an_analyst_is_no_note_of_a_data_set(tmp_path: Path) -> None:
     """The twin: what an analyst calls a charge hinders nobody."""
     with running(tmp_path / "s") as served:
         account = served.service.datasets.get("clinic").account
-        account.spend(EpsilonDeltaDpEvent(1.0), label=note_of("second", "carol", "Carol"))
+        account.spend(EpsilonDeltaDpEvent(1.0), label=note_of("second", ["00"], "carol", "Carol"))
         _declare(served, "other")
 
 

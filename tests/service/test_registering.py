@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -59,7 +60,8 @@ def test_a_file_that_was_sent_is_registered_and_asked_about(served: Running) -> 
     assert asked.status_code == 200
     assert served.post(f"{ROUTE}/ward/queries", {"queries": [{"mean": "smoker"}], "epsilon": 0.5}).status_code == 402
     notes = [entry.label for entry in served.service.datasets.get("ward").account.entries() if entry.event is None]
-    assert "data set 'ward' registered by 'carol', signed by 'Carol'" in notes
+    note = "data set 'ward' of records [0-9a-f]{16}(/[0-9a-f]{16})+ registered by 'carol', signed by 'Carol'"
+    assert any(re.fullmatch(note, each) for each in notes)
 
 
 def test_a_file_of_the_inbox_is_registered_and_no_other(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ _FORM = "marks of form 1"
 """Changes with whatever changes marks: those of another form are not compared either."""
 _SELDOM = 1e-6
 """All counts of a table are compared where unrelated records have the same ones more seldom than this."""
+_BOUND = 16
+"""So many letters of a digest are enough where records are mixed up by mistake."""
 _TRUTHS = {"false": "0", "true": "1"}
 
 
@@ -67,9 +69,20 @@ def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str,
     fixed = any(alone[name].times.max(initial=0.0) == 1.0 for name in counted)
     telling = [sketch for names, sketch in zip(sets, own, strict=True) if counted.isdisjoint(names)]
     same = min((sketch.same_by_chance(rows, fixed) for sketch in telling), default=1.0)
-    said = [*given, *([f"{rows} records of {len(columns)} columns {total}"] if same < _SELDOM else [])]
+    whole_table = f"{rows} records of {len(columns)} columns {total}"
+    said = [*given, *([whole_table] if same < _SELDOM else [])]
     outright = [_digest(secret, each).hex() for each in said]
-    return {"made_with": _digest(secret, _FORM).hex(), "outright": outright, "sets": kept}
+    whole_mark = _digest(secret, whole_table).hex()
+    return {"made_with": _digest(secret, _FORM).hex(), "outright": outright, "whole": whole_mark, "sets": kept}
+
+
+def bound_to(name: str, marks: Mapping[str, Any]) -> list[str]:
+    """Return digests that bind a name to its table: first of the secret, then of all that are the same outright.
+
+    Whoever has not the secret learns nothing from them, not even that two names are of one table.
+    """
+    tables = sorted({*marks["outright"], marks["whole"]})
+    return [_digest(bytes.fromhex(each), name).hex()[:_BOUND] for each in (marks["made_with"], *tables)]
 
 
 def outright_of(file: Path) -> str:
@@ -86,8 +99,8 @@ def known(marks: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> 
     if any(each["made_with"] != marks["made_with"] for each in others.values()):
         raise InvalidParameter(
             "the secret by which records are known again is not the one of the tables that are registered: the folder "
-            "was lost, or is another. Put its file marks.secret back; if it is lost for good, begin with a new state "
-            "and register each table under its own name again (docs/deploying.md)."
+            "was lost, or is another. Put its file marks.secret back; if it is lost for good, no records that were "
+            "paid for are known again (docs/deploying.md)."
         )
     own, outright = _sets_of(marks), set(marks["outright"])
     return [name for name, each in others.items() if outright & set(each["outright"]) or are_alike(own, _sets_of(each))]

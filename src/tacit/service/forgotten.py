@@ -6,7 +6,7 @@ again, or given up for good, nothing else is registered, since it could be their
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.witness import Witness
@@ -15,16 +15,17 @@ from tacit.errors import InvalidParameter, LedgerCorrupt, LedgerForeign, LedgerM
 from tacit.service.datasets import NAME
 from tacit.service.settings import Settings
 
-_REGISTERED = re.compile(f"data set '({NAME.pattern})' registered by ")
+_REGISTERED = re.compile(f"data set '(?P<name>{NAME.pattern})'( of records (?P<bound>[0-9a-f/]+))? registered by ")
 
 
-def note_of(name: str, by: str, signed_by: str) -> str:
-    """Return the note by which an account says for good that it pays for a data set."""
-    return f"data set {name!r} registered by {by!r}, signed by {signed_by!r}"[:1000]
+def note_of(name: str, bound: Sequence[str], by: str, signed_by: str) -> str:
+    """Return the note by which an account says for good that it pays for a data set, `bound` to its records."""
+    return f"data set {name!r} of records {'/'.join(bound)} registered by {by!r}, signed by {signed_by!r}"[:1000]
 
 
 def head_of(
     name: str,
+    bound: Sequence[str],
     account: str,
     registered: Mapping[str, str],
     witness: Witness,
@@ -34,7 +35,8 @@ def head_of(
     """Return the hash of an entry that the account of a new data set must have, None if it is new; nothing is written.
 
     `registered` are the data sets that the state knows, each with its account. Refused is an account that lost what the
-    witness was told, one with charges of which it was told nothing, and, while data sets are forgotten, each other.
+    witness was told, one with charges of which it was told nothing, and, while data sets are forgotten, each other, and
+    other records under their names: `bound` are the digests of this one's.
     """
     told = witness.last(account)
     found = _found(settings, account, None if told is None else told[1])
@@ -58,7 +60,26 @@ def head_of(
             "their own records first, under their names, and with shares_ledger_with= where another account paid; if "
             "their ledgers, or their records, are lost for good, give them up in the settings (docs/deploying.md)."
         )
+    if forgotten and found is not None:
+        _check_bound(name, bound, _paid_for(found)[name])
     return None if told is None else told[1]
+
+
+def _check_bound(name: str, bound: Sequence[str], noted: Sequence[str]) -> None:
+    """Refuse, under a forgotten name, records that are not, or may not be, those that its account has a note of."""
+    if noted[:1] != bound[:1]:
+        raise InvalidParameter(
+            f"the account's note of {name!r} was made with another secret than marks.secret, so that it cannot be told "
+            "whether these are the records that were charged. Put that file back; if it is lost for good, give the "
+            "name up in the settings (docs/deploying.md)."
+        )
+    if not set(noted[1:]) & set(bound[1:]):
+        raise InvalidParameter(
+            f"the account was charged for other records under the name {name!r}, or for these declared in another way: "
+            "a second budget for them would break the promise of the first. Register them under the names and with "
+            "the schema that they had, or from the same file; if those of a name are lost for good, give it up in the "
+            "settings (docs/deploying.md)."
+        )
 
 
 def _said(name: str, account: str) -> str:
@@ -81,10 +102,14 @@ def _forgotten(registered: Mapping[str, str], witness: Witness, settings: Settin
     return {name: account for name, account in missing.items() if name not in settings.given_up}
 
 
-def _paid_for(ledger: Ledger) -> list[str]:
-    """Return the names of all data sets that an account pays for, by its own notes: nobody's charges count as such."""
+def _paid_for(ledger: Ledger) -> dict[str, list[str]]:
+    """Return all data sets that an account pays for, each with what it is bound to by the account's last note of it.
+
+    Nobody's charges count as such notes.
+    """
     notes = [each.label for each in ledger.entries() if each.event is None and each.partition is None]
-    return sorted({ledger.name, *(found[1] for found in map(_REGISTERED.match, notes) if found)})
+    found = {each["name"]: each["bound"] for each in map(_REGISTERED.match, notes) if each}
+    return {name: (bound or "").split("/") for name, bound in sorted({ledger.name: None, **found}.items())}
 
 
 def _found(settings: Settings, account: str, head: str | None) -> Ledger | None:

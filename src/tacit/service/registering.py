@@ -29,7 +29,7 @@ from tacit.noise import unique_name
 from tacit.service.blocks import TimeBlock
 from tacit.service.clock import now
 from tacit.service.datasets import NAME
-from tacit.service.fingerprints import known, marks_of
+from tacit.service.fingerprints import bound_to, known, marks_of
 from tacit.service.forgotten import head_of, note_of
 from tacit.service.opening import PARTS, opened, split
 from tacit.service.secrets import kept_secret
@@ -102,7 +102,7 @@ def register(
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
     outright = [] if place is None else place.outright
     marks = marks_of(records, outright, kept_secret(private_folder(settings.folder) / "marks.secret"))
-    witness = witness_at(settings.witness)
+    bound, witness = bound_to(declared.name, marks), witness_at(settings.witness)
     with state.writing() as connection:
         # Reading took its time: nobody registers while what there is now is compared with what the accounts say.
         state.alone(connection)
@@ -110,7 +110,7 @@ def register(
         _check_free(declared, others)
         account = _account(declared, others, marks, sees)
         registered = {name: str(each["account"]) for name, (each, _) in others.items()}
-        head = head_of(declared.name, account, registered, witness, settings, sees)
+        head = head_of(declared.name, bound, account, registered, witness, settings, sees)
     document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
     kept = _kept(declared, records, place, settings)
     try:
@@ -130,7 +130,7 @@ def register(
             _check_free(declared, others)
             _account(declared, others, marks, sees)
             # The account says for good that it pays, so only of what is not refused any more.
-            ledger.note(note_of(declared.name, by, declared.signed_by))
+            ledger.note(note_of(declared.name, bound, by, declared.signed_by))
             connection.execute(sa.insert(DATASET).values(**values))
     except BaseException:
         if "folder" in kept:
