@@ -65,10 +65,7 @@ def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str,
         # What unrelated tables with such columns share, a table shares with itself when each column is shuffled.
         found = sketch.found_by_rule(columns[names[0]]) if len(names) == 1 else sketch.found_in(stranger)
         kept.append(SetMarks.of(sketch, found, rows, _marks(sketch, len(names), secret)).plain())
-    counted = {name for name, sketch in alone.items() if sketch.counts(columns[name])}
-    fixed = any(alone[name].times.max(initial=0.0) == 1.0 for name in counted)
-    telling = [sketch for names, sketch in zip(sets, own, strict=True) if counted.isdisjoint(names)]
-    same = min((sketch.same_by_chance(rows, fixed) for sketch in telling), default=1.0)
+    same = _same_by_chance(columns, alone, dict(zip(sets, own, strict=True)), rows)
     whole_table = f"{rows} records of {len(columns)} columns {total}"
     said = [*given, *([whole_table] if same < _SELDOM else [])]
     outright = [_digest(secret, each).hex() for each in said]
@@ -147,6 +144,16 @@ def _sets(columns: Mapping[str, Column]) -> list[tuple[str, ...]]:
     alone = {(name,) for name, column in columns.items() if not isinstance(column, Key)}
     together = few | ({tuple(columns)} if len(columns) > 1 else set())
     return sorted(alone | together)
+
+
+def _same_by_chance(
+    columns: Mapping[str, Column], alone: Mapping[str, Sketch], sets: Mapping[tuple[str, ...], Sketch], rows: int
+) -> float:
+    """Return a bound on how likely other records have all counts of these; columns that count are given, not drawn."""
+    counted = {name for name, sketch in alone.items() if sketch.counts(columns[name])}
+    fixed = any(alone[name].times.max(initial=0.0) == 1.0 for name in counted)
+    telling = [sketch for names, sketch in sets.items() if counted.isdisjoint(names)]
+    return min((sketch.same_by_chance(rows, fixed) for sketch in telling), default=1.0)
 
 
 def _order(text: str) -> bytes:
