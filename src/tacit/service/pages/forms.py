@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import UploadFile
 
-from tacit.errors import InvalidParameter, TacitError
+from tacit.errors import InvalidParameter, LedgerError, TacitError
 from tacit.service.access import let_in
 from tacit.service.pages.rendering import go, page, signing_of
 from tacit.service.pages.signing import not_from_here
@@ -52,7 +52,10 @@ def refused(request: Request, error: TacitError) -> Response:
     status = status_of(error)
     if status == HTTPStatus.UNAUTHORIZED:
         return go("/")
-    told = body_of(error)["error"]
+    told = dict(body_of(error)["error"])
+    if request.method == "POST" and isinstance(error, LedgerError):
+        # A form that was sent before may have been charged then, or just now, before its page could not be made.
+        told["charged"] = None
     return page(request, "refused", "Not done", status=status, refusal=told)
 
 
