@@ -126,7 +126,7 @@ def test_accounts_in_one_database_are_independent(ledger: Ledger, address: str) 
 def test_an_account_is_created_once(ledger: Ledger, address: str) -> None:
     """Creating the same name again is refused whatever the budget, and the first account stays."""
     ledger.spend(HALF, label="kept")
-    with pytest.raises(LedgerExists, match=r"already has an account 'hospital'.*Ledger.open"):
+    with pytest.raises(LedgerExists, match=r"already has an account 'hospital'.*Open that one"):
         Ledger.create(address, name="hospital", budget=Budget(100))
     assert Ledger.open(address).spent == Budget(0.5)
 

@@ -45,7 +45,8 @@ def test_every_verdict_that_comes_along_is_of_something_that_can_be_audited():
         assert found.verdict == "holds"
         assert f"tacit audit {found.name} --epsilon 1" in found.words
         assert "at most 0.001" in found.words
-        asked = case(found.name, Question(1.0, found.delta or None))
+        kind = found.options.removeprefix(" --perturbation ") or None
+        asked = case(found.name, Question(1.0, found.delta or None, perturbation=kind))
         assert (asked.variant, asked.options) == (found.variant, found.options)
         assert verdict_for(found.name.partition("-")[0], found.variant, pure=not found.delta) is found
     assert verdict_for("PrivateLogisticRegression", PERSONS, pure=True).name == "PrivateLogisticRegression-persons"
