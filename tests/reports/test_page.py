@@ -281,7 +281,7 @@ def test_numbers_that_no_scale_holds_are_left_out_without_a_word(size):
 
 WORDS = {
     "tree, records": "if age",
-    "list": "else: up",
+    "list": "else: ",
     "conjunction": "up where all of these hold, else down",
     "naive bayes, records": "ward is A: false",
     "k-means": "group 3: x",
