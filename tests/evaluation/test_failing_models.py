@@ -166,6 +166,14 @@ def test_a_table_without_rows_to_take_is_refused(make: Callable[[Any], Any], led
     assert ledger.spent == Budget(0)
 
 
+@pytest.mark.parametrize("more", [-1, 1])
+def test_rows_and_targets_of_other_numbers_are_refused_in_any_make(more: int, ledger: Ledger) -> None:
+    """Of an Arrow array the rows beyond were left out unseen, and where one was missing all said nothing."""
+    with pytest.raises(InvalidParameter, match="equally long"):
+        evaluation.accuracy(MODEL, pa.array(np.zeros(SIZE + more)), Y, epsilon=1.0, ledger=ledger)
+    assert ledger.spent == Budget(0)
+
+
 class Odd:
     """A model whose answers are of a kind of array that gives other cells than it seems to hold; it fails on NaN."""
 

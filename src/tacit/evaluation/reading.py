@@ -5,7 +5,7 @@ none the middle of the range, and a label of no class is counted nowhere.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
@@ -82,7 +82,8 @@ def _of_arrays(X: Any, y: Any, groups: object, ledger: Ledger | None, random_sta
     cells, persons = column(y), Persons.given(groups)
     if len(cells) == 0:
         raise InvalidParameter("there are no rows to judge on, got an empty part.")
-    rows = X.shape[:1] if hasattr(X, "shape") else (len(X),) if isinstance(X, list | tuple) else ()
+    has_rows = hasattr(X, "__len__") and not isinstance(X, Mapping)
+    rows = X.shape[:1] if hasattr(X, "shape") else (len(X),) if has_rows else ()
     # Not how many: the rows of persons are not counted in public.
     if rows and rows[0] != len(cells):
         raise InvalidParameter("X and y must be equally long: one target for each row.")
