@@ -27,45 +27,37 @@ def weigher_at(point: Point) -> Weigher:
 
 
 def _row_weights(objective: Objective, point: Point) -> Weigh:
-    """Weigh rows by the second derivatives of the loss at a point."""
     models = point.reshaped(-1, objective.rows.dimension)
 
     def weigh(bounds: Bounds) -> tuple[Block, Floats]:
-        block, targets = objective.rows.block(bounds), objective.targets[slice(*bounds)]
-        shifted = block.scores(models, objective.loss.offset(targets))
-        return block, objective.loss.curvatures(shifted, targets)
+        block, scores, targets = objective.scored(bounds, models)
+        return block, objective.loss.curvatures(scores, targets)
 
     return weigh
 
 
 def mean_hessian(objective: Objective, workers: Threads, weigher: Weigher) -> Floats:
     """Return the mean of the Hessian's diagonal blocks, one for each output, of shape (dim, dim)."""
-    return objective.over(workers, partial(_grams, weigher=weigher)) / objective.rows.count
-
-
-def _grams(part: Objective, workers: Threads, weigher: Weigher) -> Floats:
-    weigh = weigher(part)
-
-    def work(bounds: Bounds) -> Floats:
-        block, weights = weigh(bounds)
-        return block.gram(weights.mean(axis=1))
-
-    return workers.sum(work, part.rows.blocks(part.loss.outputs))
+    return objective.over(workers, partial(_weighed, weigher=weigher, of=_gram)) / objective.rows.count
 
 
 def hessian_diagonal(objective: Objective, workers: Threads, weigher: Weigher) -> Floats:
     """Return the diagonal of the Hessian, of shape (size,)."""
-    return objective.over(workers, partial(_squares, weigher=weigher)) / objective.rows.count
+    return objective.over(workers, partial(_weighed, weigher=weigher, of=_squares)) / objective.rows.count
 
 
-def _squares(part: Objective, workers: Threads, weigher: Weigher) -> Floats:
+def _gram(block: Block, weights: Floats) -> Floats:
+    return block.gram(weights.mean(axis=1))
+
+
+def _squares(block: Block, weights: Floats) -> Floats:
+    return np.concatenate([block.squares(column) for column in weights.T])
+
+
+def _weighed(part: Objective, workers: Threads, weigher: Weigher, of: Callable[[Block, Floats], Floats]) -> Floats:
+    """Sum what rows and their second derivatives make, block by block."""
     weigh = weigher(part)
-
-    def work(bounds: Bounds) -> Floats:
-        block, weights = weigh(bounds)
-        return np.concatenate([block.squares(column) for column in weights.T])
-
-    return workers.sum(work, part.rows.blocks(part.loss.outputs))
+    return workers.sum(lambda bounds: of(*weigh(bounds)), part.rows.blocks(part.loss.outputs))
 
 
 def joint_hessian(objective: Objective, workers: Threads, point: Point) -> Floats:

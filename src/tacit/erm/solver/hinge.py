@@ -115,7 +115,7 @@ class _Smoothed(Landscape):
 
         return np.concatenate(self.workers.each(work, self.objective.rows.blocks(1)))
 
-    def evaluate(self, point: Point, wanted: float) -> Evaluation:
+    def evaluate(self, point: Point, wanted: float, *, bent: bool = False) -> Evaluation:
         """Compute the gradient; its error is that of sums only, because any slopes in [0, 1] will do."""
         return dual_residual(self.objective, self.workers, point, self.duals(point), wanted)
 

@@ -20,7 +20,7 @@ from tacit.erm.losses.loss import Loss
 from tacit.erm.rows.matrix import DiskMatrix, SpreadMatrix
 from tacit.erm.solver.curvature import CurvatureModel
 from tacit.erm.solver.objective import Objective
-from tacit.erm.solver.preconditioner import build_preconditioner, factored
+from tacit.erm.solver.preconditioner import Factored, build_preconditioner
 from tacit.erm.solver.rounding import Rounding
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import Point
@@ -78,8 +78,11 @@ class Landscape(ABC):
         return alpha, alpha + self.loss.smoothness * self.objective.rows.norm**2
 
     @abstractmethod
-    def evaluate(self, point: Point, wanted: float) -> Evaluation:
-        """Compute the gradient to within `wanted`, with only as many digits as that takes."""
+    def evaluate(self, point: Point, wanted: float, *, bent: bool = False) -> Evaluation:
+        """Compute the gradient to within `wanted`, with only as many digits as that takes.
+
+        If `bent`, which is asked for where that `bends` only, the curvature comes along.
+        """
 
     @abstractmethod
     def model(self, point: Point) -> CurvatureModel:
@@ -90,27 +93,23 @@ class Landscape(ABC):
         """Whether a Hessian that comes along with a gradient costs little more than the gradient."""
         return False
 
-    def evaluate_with_model(self, point: Point, wanted: float) -> Evaluation:
-        """Compute the gradient as `evaluate` does, and the curvature."""
-        raise NotImplementedError
-
 
 @final
 @dataclass(frozen=True, eq=False)
 class Smooth(Landscape):
     """An objective with a smooth loss."""
 
-    def evaluate(self, point: Point, wanted: float) -> Evaluation:
-        """Compute the gradient, and a bound on its error."""
-        at, most, accurate, error = self._planned(point, wanted)
-        return Evaluation(at, self.objective.gradients(self.workers, at, most, accurate), error)
-
-    def _planned(self, point: Point, wanted: float) -> tuple[Point, float, bool, float]:
-        """Return the point, how many rows a block has, whether scores are accurate, and the bound on the error."""
+    def evaluate(self, point: Point, wanted: float, *, bent: bool = False) -> Evaluation:
+        """Compute the gradient, and a bound on its error; with the Hessian in one pass if `bent`."""
         rounding = Rounding(self.objective)
         most, accurate = rounding.plan(point.size, wanted)
         longest = self.objective.rows.longest_block(self.objective.loss.outputs, most)
-        return point if accurate else point.rounded(), most, accurate, rounding.error(point.size, longest, accurate)
+        error = rounding.error(point.size, longest, accurate)
+        at = point if accurate else point.rounded()
+        if not bent:
+            return Evaluation(at, self.objective.gradients(self.workers, at, most, accurate), error)
+        gradient, hessian = self.objective.gradient_and_hessian(self.workers, at, most, accurate)
+        return Evaluation(at, gradient, error, CurvatureModel(Factored.of(hessian, self.objective.alpha)))
 
     @property
     def bends(self) -> bool:
@@ -118,12 +117,6 @@ class Smooth(Landscape):
         rows = self.objective.rows
         narrow = self.loss.outputs == 1 and rows.dimension <= _NARROW
         return narrow and isinstance(rows.matrix, SpreadMatrix | DiskMatrix)
-
-    def evaluate_with_model(self, point: Point, wanted: float) -> Evaluation:
-        """Compute the gradient and the Hessian in one pass."""
-        at, most, accurate, error = self._planned(point, wanted)
-        gradient, hessian = self.objective.gradient_and_hessian(self.workers, at, most, accurate)
-        return Evaluation(at, gradient, error, CurvatureModel(factored(hessian, self.objective.alpha)))
 
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature by a Hessian over all rows."""
@@ -247,7 +240,7 @@ def _look(landscape: Landscape, point: Point, wanted: float, norm: float) -> Eva
     if landscape.bends and math.isfinite(norm):
         # Passes are what is spared: what is near is looked at once, with all digits.
         far = norm > _FAR * wanted
-        return landscape.evaluate_with_model(point, 1e-3 * norm) if far else landscape.evaluate(point, wanted)
+        return landscape.evaluate(point, 1e-3 * norm if far else wanted, bent=far)
     there = landscape.evaluate(point, max(wanted, 1e-3 * norm))
     if there.error > max(wanted, 1e-2 * there.norm):
         return landscape.evaluate(point, wanted)

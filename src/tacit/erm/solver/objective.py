@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
+from tacit.erm.rows.block import Block
 from tacit.erm.rows.matrix import DiskMatrix, SpreadMatrix
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
@@ -61,9 +62,7 @@ class Objective:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of a coefficient."""
-        if self.loss.outputs == 1:
-            return (self.rows.dimension,)
-        return (self.loss.outputs, self.rows.dimension)
+        return (self.rows.dimension,) if self.loss.outputs == 1 else (self.loss.outputs, self.rows.dimension)
 
     @property
     def size(self) -> int:
@@ -144,6 +143,12 @@ class Objective:
         slopes, hessian = total[: self.size], total[self.size :]
         return self.regularised(slopes.reshape(self.shape), point), hessian.reshape(self.size, self.size)
 
+    def scored(self, bounds: Bounds, models: Point, accurate: bool = False) -> tuple[Block, Floats, Any]:
+        """Return the rows within the bounds, their scores less what the loss counts from, and their targets."""
+        block, targets = self.rows.block(bounds), self.targets[slice(*bounds)]
+        score = block.accurate_scores if accurate else block.scores
+        return block, score(models, self.loss.offset(targets)), targets
+
     def regularised(self, mean: Floats, stack: Point) -> Floats:
         """Add the gradients of the ridge and of the linear term to mean slopes."""
         total = mean + self.alpha * stack.high
@@ -158,8 +163,7 @@ def _bent_slopes(part: Objective, workers: Threads, models: Point, most: float, 
     """Sum the gradients of rows and, behind them, their Hessians, for a loss of one score."""
 
     def work(bounds: Bounds) -> Floats:
-        block, targets = part.rows.block(bounds), part.targets[slice(*bounds)]
-        scores = (block.accurate_scores if accurate else block.scores)(models, part.loss.offset(targets))
+        block, scores, targets = part.scored(bounds, models, accurate)
         # A loss may write over the scores it is given.
         curvatures = part.loss.curvatures(scores.copy(), targets)
         slopes = part.loss.slopes(scores, targets)
@@ -172,9 +176,7 @@ def _values(part: Objective, workers: Threads, models: Point) -> Floats:
     """Sum the losses of rows."""
 
     def work(bounds: Bounds) -> Floats:
-        targets = part.targets[slice(*bounds)]
-        block = part.rows.block(bounds)
-        scores = block.scores(models, part.loss.offset(targets))
+        block, scores, targets = part.scored(bounds, models)
         return np.asarray(block.counted(part.loss.values(scores, targets)).sum())
 
     return workers.sum(work, part.rows.blocks(part.loss.outputs))
@@ -184,9 +186,8 @@ def _slopes(part: Objective, workers: Threads, models: Point, most: float, accur
     """Sum the gradients of rows."""
 
     def work(bounds: Bounds) -> Floats:
-        block, targets = part.rows.block(bounds), part.targets[slice(*bounds)]
-        score = block.accurate_scores if accurate else block.scores
-        return block.pull(part.loss.slopes(score(models, part.loss.offset(targets)), targets))
+        block, scores, targets = part.scored(bounds, models, accurate)
+        return block.pull(part.loss.slopes(scores, targets))
 
     return workers.sum(work, part.rows.blocks(part.loss.outputs, most))
 

@@ -35,11 +35,6 @@ class Preconditioner(ABC):
         """Return the inverse times each row of the stack."""
 
 
-def factored(hessian: Floats, alpha: float) -> Preconditioner:
-    """Return a whole Hessian, given without its ridge."""
-    return _Factored(_Inverse.of(hessian, alpha))
-
-
 def build_preconditioner(
     objective: Objective, workers: Threads, point: Point, weigher: Weigher | None = None
 ) -> Preconditioner:
@@ -51,7 +46,7 @@ def build_preconditioner(
         return _for_classes(objective, workers, point)
     weigher = weigher or weigher_at(point)
     if objective.rows.dimension <= _LARGEST_MATRIX:
-        return factored(mean_hessian(objective, workers, weigher), objective.alpha)
+        return Factored.of(mean_hessian(objective, workers, weigher), objective.alpha)
     through = None
     if not isinstance(objective.rows.matrix, SpreadMatrix):
         through = _ThroughRecords.build(objective, workers, weigher(objective))
@@ -62,48 +57,37 @@ def _for_classes(objective: Objective, workers: Threads, point: Point) -> Precon
     """Return the whole Hessian of a joint loss, one block for all classes, or the diagonal."""
     dimension = objective.rows.dimension
     if objective.size <= _LARGEST_MATRIX:
-        return _Factored(_Inverse.of(joint_hessian(objective, workers, point), objective.alpha))
+        return Factored.of(joint_hessian(objective, workers, point), objective.alpha)
     if dimension > _LARGEST_MATRIX:
         return _Diagonal(hessian_diagonal(objective, workers, weigher_at(point)) + objective.alpha)
     # One block for all classes is rough anyway, so a sample of the rows is enough for it.
     sample = objective.every(max(1, objective.rows.length // max(_FEWEST_ROWS, 16 * dimension)))
     block = mean_hessian(sample, workers, weigher_at(point))
-    return _Factored(_Inverse.of(block, objective.alpha), copies=objective.loss.outputs)
+    return Factored.of(block, objective.alpha, copies=objective.loss.outputs)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Inverse:
-    """The inverse of alpha I + A for a positive semidefinite A that was computed with rounding errors."""
+class Factored(Preconditioner):
+    """The inverse of alpha I + A for a positive semidefinite A that was computed with rounding errors.
+
+    A is a whole Hessian, or one block that stands for those of so many classes.
+    """
 
     factor: Floats
     spectrum: Floats | None
+    copies: int = 1
 
     @classmethod
-    def of(cls, matrix: Floats, alpha: float) -> Self:
+    def of(cls, matrix: Floats, alpha: float, copies: int = 1) -> Self:
         """Factor alpha I + A; should alpha drown in A's rounding errors, by its eigenvectors."""
         shifted = matrix + alpha * np.eye(len(matrix))
         try:
-            return cls(cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)[0], None)
+            return cls(cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)[0], None, copies)
         except LinAlgError:
             values, vectors = eigh(matrix, check_finite=False)
             noise = 4 * np.finfo(float).eps * len(matrix) * max(values[-1], 0.0)
-            return cls(vectors, np.where(values > noise, values, 0.0) + alpha)
-
-    def solve(self, stack: Floats) -> Floats:
-        """Return the inverse times each row of the stack."""
-        if self.spectrum is None:
-            return np.asarray(cho_solve((self.factor, True), stack.T, check_finite=False).T)
-        return np.asarray(((stack @ self.factor) / self.spectrum) @ self.factor.T)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Factored(Preconditioner):
-    """The whole Hessian, or one block that stands for those of several classes."""
-
-    block: _Inverse
-    copies: int = 1
+            return cls(vectors, np.where(values > noise, values, 0.0) + alpha, copies)
 
     @property
     def whole(self) -> bool:
@@ -112,7 +96,10 @@ class _Factored(Preconditioner):
 
     def solve(self, stack: Floats) -> Floats:
         """Solve with the block for each class's part of the coefficients."""
-        return self.block.solve(stack.reshape(len(stack) * self.copies, -1)).reshape(stack.shape)
+        parts = stack.reshape(len(stack) * self.copies, -1)
+        if self.spectrum is None:
+            return np.asarray(cho_solve((self.factor, True), parts.T, check_finite=False).T.reshape(stack.shape))
+        return np.asarray(((parts @ self.factor) / self.spectrum) @ self.factor.T).reshape(stack.shape)
 
 
 @final
@@ -125,7 +112,7 @@ class _ThroughRecords(Preconditioner):
 
     records: Block
     roots: Floats
-    inverse: _Inverse
+    inverse: Factored
     alpha: float
     whole: ClassVar[bool] = True
 
@@ -139,7 +126,7 @@ class _ThroughRecords(Preconditioner):
             return None
         roots = np.sqrt(weights[counting] / objective.rows.count)
         records = objective.rows.take(counting)
-        return cls(records, roots, _Inverse.of(records.outer(roots), objective.alpha), objective.alpha)
+        return cls(records, roots, Factored.of(records.outer(roots), objective.alpha), objective.alpha)
 
     def solve(self, stack: Floats) -> Floats:
         """Apply the identity above to each row of the stack."""
