@@ -14,6 +14,7 @@ from tacit import PrivateKernelClassifier
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.service.jobs import fits
+from tacit.service.jobs.sizes import check_work
 from tacit.service.settings import Limits, Settings
 
 FIT = {"estimator": "SQNaiveBayes", "parameters": {"epsilon": 0.25}, "part": "all"}
@@ -99,9 +100,9 @@ def test_a_question_may_be_so_long_that_it_is_answered_in_time(tmp_path: Path) -
 def test_landmarks_are_counted_among_themselves(served: Running) -> None:
     """A fit that is priced by a made-up one holds landmarks times landmarks, however few records there are."""
     records = served.service.datasets.get("clinic").part("all")
-    fits.check_work(PrivateKernelClassifier(landmarks=np.zeros((2000, 7))), records)
+    check_work(PrivateKernelClassifier(landmarks=np.zeros((2000, 7))), records)
     with pytest.raises(InvalidParameter, match="400,000,000"):
-        fits.check_work(PrivateKernelClassifier(landmarks=np.zeros((20_000, 7))), records)
+        check_work(PrivateKernelClassifier(landmarks=np.zeros((20_000, 7))), records)
 
 
 def test_the_limits_are_settings() -> None:

@@ -30,7 +30,7 @@ from tacit.service.expected import (
     error_of_predictor,
     error_of_report,
 )
-from tacit.service.jobs.fits import check_work
+from tacit.service.jobs.sizes import check_work
 from tacit.service.questions import queries_of
 from tacit.service.sessions.points import table_of
 from tacit.service.settings import Limits

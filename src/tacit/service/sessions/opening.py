@@ -12,7 +12,8 @@ from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.models.secret import keep
 from tacit.service.datasets import Dataset
 from tacit.service.estimators import predictor_of
-from tacit.service.jobs.fits import check_work, classes_of, paid, part_of
+from tacit.service.jobs.fits import classes_of, paid, part_of
+from tacit.service.jobs.sizes import check_work
 from tacit.service.jobs.table import Job
 from tacit.service.plain import plain_predictor
 
