@@ -112,6 +112,13 @@ def test_a_report_is_that_of_the_page_to_the_last_bit(pair):
         assert told["figures"][name]["interval"] == list(figure.interval)
 
 
+def test_a_report_says_what_its_records_are_to_the_model(pair):
+    """Both fit the part for training and judge the part for tests: that part is held out, over there as here."""
+    for made in pair:
+        assert made["report"].judged == "held out"
+        assert "held out" in made["report"].title
+
+
 def _last_report(data: Any) -> Any:
     jobs = data._wire.get("jobs")["jobs"]
     return next(job["result"]["report"] for job in jobs if job["kind"] == "report")

@@ -1,12 +1,14 @@
 """What goes over the wire and back is the same: reports of every kind, from the table that was released."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from tacit.errors import ServiceError
+from tacit.estimators.learned_from import FITTED, HELD_OUT, PARTLY, UNKNOWN
 from tacit.evaluation import report
 from tacit.service.plain import plain_report, report_of
 
@@ -33,11 +35,30 @@ def test_a_report_goes_to_plain_values_and_back(kind, delta):
     assert back.release.guarantee == told.release.guarantee
     assert back.release.event == told.release.event
     assert back.figures() == told.figures()
+    assert back.judged == told.judged == "judged"
     if kind != "numbers":
         assert list(back.classes) == list(told.classes)
         assert [type(each) for each in back.classes] == [type(each) for each in told.classes]
     if kind == "several":
         assert back.of("b").figures() == told.of("b").figures()
+
+
+@pytest.mark.parametrize("judged", [HELD_OUT, UNKNOWN, FITTED, PARTLY])
+@pytest.mark.parametrize("kind", TARGETS)
+def test_how_a_model_was_judged_goes_along(kind, judged):
+    """Whatever the records are to the model, what comes back says the same, for each class too; no other words."""
+    y = TARGETS[kind]
+    model = LinearRegression().fit(X, y) if kind == "numbers" else LogisticRegression().fit(X, y)
+    how = {"target_range": (-1, 1)} if kind == "numbers" else {}
+    told = replace(report(model, X, y, epsilon=2.0, **how), judged=judged)
+    plain = plain_report(told)
+    back = report_of(plain)
+    assert back.title == told.title
+    if kind == "several":
+        assert back.of("b").judged == judged
+    plain["value"]["judged"] = "<b>well</b>"
+    with pytest.raises(ServiceError):
+        report_of(plain)
 
 
 @pytest.mark.parametrize("plain", [None, {}, {"kind": "two", "value": {}}, {"kind": "other", "value": {}}, [1], "x"])

@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from tacit.errors import InvalidParameter, ModelFileError, ServiceError
+from tacit.estimators.learned_from import FITTED, HELD_OUT, PARTLY, UNKNOWN
 from tacit.estimators.saving.declared import LABELS, RELEASE
 from tacit.estimators.saving.fields import (
     TRUTH,
@@ -73,6 +74,7 @@ _COMMON = {
     "release": Struct(RELEASE.build, {**RELEASE.fields, "value": _SKETCHED}),
     "confidence": Scalar(0.0, 1.0),
     "size": _SIZE,
+    "judged": word_of((HELD_OUT, UNKNOWN, FITTED, PARTLY)),
 }
 _CLASSES = {"classes": LABELS, "has_probabilities": TRUTH, "threshold": Scalar()}
 
@@ -119,7 +121,7 @@ def plan_of(plain: Any) -> Plan:
 
 def plain_report(told: Report) -> Any:
     """Return the table that a report was released as, with what is public about it."""
-    known: dict[str, Any] = {"release": told.release, "confidence": told.confidence}
+    known: dict[str, Any] = {"release": told.release, "confidence": told.confidence, "judged": told.judged}
     if isinstance(told, RegressionReport):
         known |= {"kind": "numbers", "size": told.errors.size, "target_range": told.target_range}
     elif isinstance(told, TwoClassReport):
