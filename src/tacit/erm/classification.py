@@ -1,9 +1,8 @@
 """Linear classifiers with scikit-learn manners."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self, cast, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,20 +13,17 @@ from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
-from tacit.estimators.classes import check_told, known_classes
-from tacit.estimators.encoded import learn
+from tacit.estimators.classes import known_classes
 from tacit.estimators.probabilities import ClassifierOfScores, probabilities
 from tacit.estimators.saving.declared import FITTED, LABELS
 from tacit.estimators.saving.fields import Numbers, Saved, Scalar
 from tacit.estimators.weighing import Weighing, by_class, class_factors
 from tacit.numerics.arrays import Floats
 
-"""The loss of two classes for a budget and rows, of which only what is public is used."""
-
 
 @dataclass(eq=False, repr=False)
 class _LinearClassifier(ClassifierOfScores, LinearEstimator):
-    """Scores, predictions and the common course of `fit`."""
+    """Scores, predictions and the common course of a fit."""
 
     epsilon: float | None = None
     delta: float = 0.0
@@ -36,6 +32,7 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
     classes: ArrayLike | None = None
     class_weight: Mapping[Any, float] | None = None
 
+    _task = "classification"
     saved: ClassVar[Saved] = Saved(
         {
             **FITTED,
@@ -46,20 +43,6 @@ class _LinearClassifier(ClassifierOfScores, LinearEstimator):
             "intercept_noise_": Numbers("scores", unknown=True),
         }
     )
-
-    @abstractmethod
-    def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
-        """Set the fitted attributes, one after the other."""
-
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the model to `Records`, or to rows X and their labels y, charging the ledger once.
-
-        `sample_weight` has a weight for each row, divided by `largest_weight` and clipped to [0, 1]; `groups` has the
-        id of the person whose each row is: what is protected is then a person with all their rows.
-        """
-        check_told(self.classes, X)
-        return cast("Self", learn(self, X, y, "classification", sample_weight, groups))
 
     def _fit(self, X: Any, y: Any, weighing: Weighing, binary: LossFor, joint: type[Softmax] | None) -> float:
         """Set the fitted attributes; return the margin that was used."""

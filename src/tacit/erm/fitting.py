@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,9 @@ from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.erm.summary import summary_of
 from tacit.errors import InvalidParameter
+from tacit.estimators.classes import check_told
 from tacit.estimators.effects import Effects, Link, effects_of
-from tacit.estimators.encoded import in_lots, scored, stand_alone
+from tacit.estimators.encoded import Task, in_lots, learn, scored, stand_alone
 from tacit.estimators.odd_terms import warn_of_noise
 from tacit.estimators.parameters import INTERCEPT, known_norm, needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
@@ -84,8 +85,19 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
     curves: bool | int | Literal["auto"] = "auto"
     interactions: Sequence[tuple[str, str]] | None = None
 
+    _task: ClassVar[Task]
     _wide: ClassVar[tuple[str, ...]] = ("output",)
     _streams: ClassVar[int] = 0
+
+    @np.errstate(all="ignore")
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model to `Records`, or to rows X and their labels or targets y, charging the ledger once.
+
+        `sample_weight` has a weight for each row, divided by `largest_weight` and clipped to [0, 1]; `groups` has the
+        id of the person whose each row is: what is protected is then a person with all their rows.
+        """
+        check_told(getattr(self, "classes", None), X)
+        return cast("Self", learn(self, X, y, self._task, sample_weight, groups))
 
     def _coding(self, records: Records) -> tuple[bool | int | tuple[int, float], Sequence[tuple[str, str]] | None]:
         """Return the curves that numbers of these records become, and the pairs of columns that interact."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self, cast, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,8 @@ from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logist
 from tacit.erm.losses.tabulated import Tabulated
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter
-from tacit.estimators.classes import check_told, known_classes
-from tacit.estimators.encoded import learn
+from tacit.estimators.classes import known_classes
+from tacit.estimators.encoded import Task
 from tacit.estimators.saving.declared import LABELS
 from tacit.estimators.saving.fields import Optional, Saved, choice
 from tacit.estimators.weighing import Weighing, by_class, class_factors
@@ -57,15 +57,9 @@ class PrivateERM(LinearEstimator):
         {"loss": choice("a loss of your own, which is code", _LOSSES)},
     )
 
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Check the loss, then fit the model to `Records`, or to rows X and targets y, charging the ledger once.
-
-        `sample_weight` and `groups` are as for `PrivateLogisticRegression`.
-        """
-        check_told(self.classes, X)
-        margin = getattr(self.loss, "kind", "margin") == "margin"
-        return cast("Self", learn(self, X, y, "classification" if margin else "regression", sample_weight, groups))
+    @property
+    def _task(self) -> Task:  # type: ignore[override]
+        return "classification" if getattr(self.loss, "kind", "margin") == "margin" else "regression"
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         loss = _usable(self.loss)

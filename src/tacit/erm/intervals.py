@@ -15,9 +15,8 @@ def noise_intervals(model: Any, confidence: float) -> tuple[Floats, Floats]:
     confidence = checked_confidence(confidence)
     check_is_fitted(model)
     budget = model.release_.budget
+    width = float(ndtri((1 + confidence) / 2))
     if budget is not None and budget.is_pure:
         # A coordinate of spherical Laplace noise has lighter tails than Laplace noise of the same deviation.
-        width = max(math.log(1 / (1 - confidence)) / math.sqrt(2), float(ndtri((1 + confidence) / 2)))
-    else:
-        width = float(ndtri((1 + confidence) / 2))
+        width = max(math.log(1 / (1 - confidence)) / math.sqrt(2), width)
     return model.coef_ - width * model.coef_noise_, model.coef_ + width * model.coef_noise_

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self, cast, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from tacit.erm.losses.standard import HuberRegression, Squared
 from tacit.erm.perturbations.defaults import checked_alpha, is_auto, noise_over_signal, unit_noise
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation
 from tacit.erm.rows.rows import Rows
-from tacit.estimators.encoded import learn
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import known_range
 from tacit.estimators.saving.fields import Saved
@@ -59,16 +58,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
     target_range: tuple[float, float] | None = None
     perturbation: Way = "auto"
     _wide: ClassVar[tuple[str, ...]] = ("auto", "objective", "statistics", "output")
-
+    _task = "regression"
     saved: ClassVar[Saved] = Saved(ONE_SCORE)
-
-    @np.errstate(all="ignore")
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the model to `Records`, or to rows X and their targets y, charging the ledger once.
-
-        `sample_weight` and `groups` are as for `PrivateLogisticRegression`.
-        """
-        return cast("Self", learn(self, X, y, "regression", sample_weight, groups))
 
     def _learn(self, X: Any, y: Any, weighing: Weighing) -> None:
         low, high = known_range(self.target_range)

@@ -68,10 +68,6 @@ class Matrix(StoredRows):
         return type(self)(self.array[indices].astype(np.float64))
 
     @abstractmethod
-    def part(self, start: int, stop: int) -> Self:
-        """Return the rows from start to stop as doubles, sharing the memory of doubles."""
-
-    @abstractmethod
     def square_lengths(self) -> Floats:
         """Return the squared norm of every row."""
 
