@@ -108,3 +108,12 @@ def trained(clinic):
     """The same with a model in it."""
     assert clinic.train("--ledger", clinic.address).code == 0
     return clinic
+
+
+def raising(error):
+    """Return a function that raises an error, however it is called."""
+
+    def fail(*_, **__):
+        raise error
+
+    return fail

@@ -2,76 +2,29 @@
 
 import gzip
 import os
-import sqlite3
 import subprocess
 import sys
-import traceback
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ibis
 import numpy as np
 import pandas as pd
-import polars as pl
-import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.sources import LINES, MARK, SCHEMA, ages, asked, refused, said, written
 from tacit.accounting import Ledger
-from tacit.accounting.store import Store
 from tacit.budget import Budget
-from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
+from tacit.data import Flag, Key, Moment, Number, Records, Schema
 from tacit.erm.classification import PrivateLogisticRegression
 from tacit.errors import InvalidParameter, TacitError
 from tacit.evaluation import report
 from tacit.model_selection import PrivateSearch
 from tacit.queries import StatisticalOracle, StatisticalQuery
 
-MARK = "Xq7-secret-patient"
-SCHEMA = Schema({"age": Number(0, 120), "ward": Category(["a", "b"])})
-LINES = "age,ward\n50,a\n60,b\n"
-
-
-def said(error: BaseException | None) -> str:
-    """Return all that an error says, in its text, its arguments, its trace and those that it comes from."""
-    words = []
-    while error is not None:
-        words += [str(error), repr(error), repr(error.args), repr(vars(error))]
-        words += traceback.format_exception_only(error)
-        error = error.__cause__ or error.__context__
-    return "\n".join(words)
-
-
-@pytest.fixture(autouse=True)
-def quiet(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Nothing of a record is printed either."""
-    yield
-    out, err = capfd.readouterr()
-    assert MARK not in out + err
-
-
-def refused(source: Any, schema: Schema = SCHEMA, match: str | None = None) -> str:
-    """Open records that must be refused, and return what was said."""
-    with pytest.raises(InvalidParameter, match=match) as caught:
-        Records(source, schema)
-    words = said(caught.value)
-    assert MARK not in words
-    return words
-
-
-def written(path: Path, content: str | bytes) -> Path:
-    """Write a file."""
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def ages(records: Records) -> list[float]:
-    """Return the cleaned ages."""
-    return [float(age) for block in records.blocks(["age"]) for age in block["age"]]
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 @pytest.mark.parametrize(
@@ -139,18 +92,6 @@ def test_names_of_a_catalogue_are_public(tmp_path: Path) -> None:
         refused(source, Schema({"age": Number(0, 1)}), "did you mean 'aged'")
 
 
-def test_a_type_that_lists_values_is_not_quoted() -> None:
-    """The levels of an ENUM, or of a list of categories, may have been taken from records; digits are sizes."""
-    connection = ibis.duckdb.connect()
-    connection.raw_sql(f"CREATE TABLE t AS SELECT '{MARK}'::ENUM('{MARK}') AS mood, [1.5::DECIMAL(4, 1)] AS costs")
-    assert "(enum(...))" in refused(connection.table("t"), Schema({"mood": Category(["a"])}), "does not read")
-    assert "(decimal(4,1)[])" in refused(connection.table("t"), Schema({"costs": Number(0, 1)}), "does not read")
-    moods = pl.DataFrame({"moods": pl.Series([[MARK]], dtype=pl.List(pl.Enum([MARK])))})
-    refused(moods, Schema({"moods": Category(["a"])}), "does not read")
-    for source in (connection.table("t"), moods):
-        assert MARK not in Schema.draft(source)
-
-
 def test_ten_thousand_columns(tmp_path: Path) -> None:
     """A table of 10,000 columns opens, and a few of them are read."""
     names = [f"c{place}" for place in range(10_000)]
@@ -190,29 +131,6 @@ def test_a_path_that_the_system_refuses_is_refused_in_our_words(source: str) -> 
         Schema.draft(source)
 
 
-def _of_no_connection() -> list[Any]:
-    frame = pa.table({"age": [1.0], "ward": ["a"]})
-    connection = ibis.duckdb.connect()
-    return [ibis.table({"age": "float"}, name="q"), ibis.memtable(frame), connection, connection.table, connection.con]
-
-
-@pytest.mark.parametrize("place", range(5), ids=["unbound", "memtable", "backend", "method", "DuckDB's own"])
-def test_what_is_no_table_of_a_connection_is_refused_in_our_words(place: int) -> None:
-    """Errors of Ibis and of its engines came through; a table that Ibis made of a frame is told what to give."""
-    match = "Give the frame itself" if place == 1 else "there is no such table|must be a data frame"
-    refused(_of_no_connection()[place], match=match)
-    with pytest.raises(InvalidParameter, match=match):
-        Schema.draft(_of_no_connection()[place])
-
-
-@pytest.mark.parametrize("address", ["mysql://x", "postgres://x", "a.csv", ""])
-def test_a_draft_says_of_an_address_what_records_say(address: str) -> None:
-    """Which databases there are, and not that one of them cannot be reached."""
-    refused((address, "t"), match="begins with sqlite:/// or postgresql://")
-    with pytest.raises(InvalidParameter, match="begins with sqlite:/// or postgresql://"):
-        Schema.draft((address, "t"))
-
-
 @pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1, 2], [3, 4]], [[1], "x"]], ids=["ragged", "even", "text"])
 def test_lists_of_rows_are_not_drafted_whatever_they_hold(rows: list[Any]) -> None:
     """How wide a list is, its rows decide, and numpy's error told that one differs. An array has its own width."""
@@ -225,21 +143,6 @@ def test_lists_of_rows_are_not_drafted_whatever_they_hold(rows: list[Any]) -> No
     assert [f"[columns.{name}]" in drafted for name in ("x0", "x1", "x2", "y")] == [True, True, False, True]
     drafted = Schema.draft((pd.DataFrame({"age": [1]}), [0]))
     assert [f"[columns.{name}]" in drafted for name in ("x0", "age", "y")] == [False, True, True]
-
-
-@pytest.mark.parametrize("name", ["a#1.db", "a%2520b.db", "a b.db", "[1].db", "a'b.db", "é+&=.db"])
-def test_an_sqlite_file_is_the_one_that_a_ledger_of_its_address_would_be(tmp_path: Path, name: str) -> None:
-    """Behind a hash another file was read, and a name was decoded twice."""
-    address = f"sqlite:///{tmp_path}/{name}"
-    named = Path(str(Store.at(address).url.database))
-    for age, path in [(1, tmp_path / "a"), (2, tmp_path / "a%20b.db"), (3, tmp_path / "a b.db"), (50, named)]:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(
-                f"DROP TABLE IF EXISTS visits; CREATE TABLE visits AS SELECT {age}.0 AS age, 'a' AS ward"
-            )
-    assert ages(Records((address, "visits"), SCHEMA)) == [50]
-    assert "age" in Schema.draft((address, "visits"))
-    refused((f"{address}?mode=rw", "visits"), match="takes no options")
 
 
 def test_a_folder_is_its_files_each_once(tmp_path: Path) -> None:
@@ -306,38 +209,6 @@ def test_parquet_without_records_or_columns_is_refused_in_our_words(tmp_path: Pa
         Schema.draft(tmp_path / "odd.parquet")
 
 
-@pytest.mark.parametrize("rows", [0, 1])
-def test_tables_of_no_row_and_of_one(table: tuple[str, str], tmp_path: Path, rows: int) -> None:
-    """In every kind of source an empty table is refused, in the same words, and a single record is enough."""
-    sqlite = tmp_path / "few.db"
-    with psycopg.connect(table[0]) as remote, closing(sqlite3.connect(sqlite)) as local:
-        remote.execute(f"DELETE FROM visits WHERE id > {rows}")
-        local.execute("CREATE TABLE visits (age REAL, ward TEXT)")
-        local.executemany("INSERT INTO visits VALUES (?, ?)", [(50, "a")] * rows)
-        local.commit()
-    duckdb = ibis.duckdb.connect()
-    duckdb.raw_sql(f"CREATE TABLE visits AS SELECT 50.0::DOUBLE AS age, 'a' AS ward FROM range({rows})")
-    cells = {"age": [50.0] * rows, "ward": ["a"] * rows}
-    arrow = pa.table(cells, schema=pa.schema({"age": pa.float64(), "ward": pa.string()}))
-    sources: list[Any] = [table, (f"sqlite:///{sqlite}", "visits"), duckdb.table("visits"), cells, arrow]
-    sources += [
-        pl.from_arrow(arrow),
-        arrow.to_pandas(types_mapper=pd.ArrowDtype),
-        list(zip(*cells.values(), strict=True)),
-    ]
-    for source in sources:
-        if rows:
-            assert ages(Records(source, SCHEMA)) == [50]
-        else:
-            refused(source, match="at least one record, got 0")
-
-
-def asked(records: Records, folder: Path) -> tuple[StatisticalOracle, Ledger]:
-    """Return an oracle over records, and its ledger."""
-    ledger = Ledger.create(f"sqlite:///{folder}/ledger.db", name="bad input", budget=Budget(1.0, 1e-6))
-    return StatisticalOracle(records, ledger=ledger), ledger
-
-
 @pytest.mark.parametrize("change", ["append", "replace", "remove", "touch"])
 def test_a_file_that_changed_is_not_read(tmp_path: Path, change: str) -> None:
     """Written to, replaced, removed or only touched since it was opened: refused, nothing answered, nothing charged."""
@@ -382,117 +253,6 @@ def test_no_door_charges_for_a_file_that_changed(tmp_path: Path, door: str, unit
         doors[door.removeprefix("streamed ")]()
     assert MARK not in said(caught.value)
     assert not ledger.spent
-
-
-@pytest.fixture
-def table(postgresql: Any, database: str) -> tuple[str, str]:
-    """Make a table of PostgreSQL with two records."""
-    address = postgresql.address(database)
-    with psycopg.connect(address) as connection:
-        connection.execute("CREATE TABLE visits (age float8, ward text, id int8)")
-        connection.execute(f"INSERT INTO visits VALUES (50, 'a', 1), (60, '{MARK}', 2)")
-    return address, "visits"
-
-
-def test_uuids_of_postgresql_are_the_ids_that_their_texts_are(table: tuple[str, str]) -> None:
-    """A column of UUIDs may name the persons, and gives them the keys that it would have as text anywhere else."""
-    ids = [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))]
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("ALTER TABLE visits ADD COLUMN person uuid")
-        for place, name in enumerate(ids, start=1):
-            connection.execute("UPDATE visits SET person = %s WHERE id = %s", (name, place))
-        connection.execute("INSERT INTO visits (age, person) VALUES (7, %s)", (ids[0],))
-    schema = Schema({"age": Number(0, 120), "person": Key()})
-    records = Records(table, schema, unit="person")
-    assert records.n == 2
-    found = {int(key) for block in records.blocks(("person",)) for key in block["person"]}
-    (block,) = Records({"age": [1, 2], "person": ids}, schema).blocks(("person",))
-    assert found == set(block["person"].tolist())
-    assert 'kind = "key"' in Schema.draft(table)
-
-
-def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, str], tmp_path: Path) -> None:
-    """Rows that came, or a column that changed its type, since the table was opened: refused, and nothing quoted."""
-    records = Records(table, SCHEMA)
-    oracle, ledger = asked(records, tmp_path)
-    with psycopg.connect(table[0]) as connection:
-        connection.execute(f"INSERT INTO visits VALUES (1, '{MARK}')")
-    with pytest.raises(TacitError) as caught:
-        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
-    assert MARK not in said(caught.value)
-    assert not ledger.spent
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("ALTER TABLE visits ALTER COLUMN age TYPE text")
-    with pytest.raises(TacitError) as caught:
-        oracle.ask(StatisticalQuery(lambda t: t.age > 6), epsilon=0.1)
-    assert MARK not in said(caught.value)
-
-
-@pytest.mark.parametrize("change", ["ALTER COLUMN age TYPE text", "DROP COLUMN age"])
-@pytest.mark.parametrize("engine", ["postgresql", "duckdb"])
-def test_a_table_of_other_columns_is_refused_uncharged(
-    table: tuple[str, str], engine: str, change: str, tmp_path: Path
-) -> None:
-    """As many records under another type: one engine failed after the charge, another made numbers of the texts."""
-    duckdb = ibis.duckdb.connect()
-    duckdb.raw_sql(f"CREATE TABLE visits AS SELECT 50.0::DOUBLE AS age, '{MARK}' AS ward")
-    records = Records(table if engine == "postgresql" else duckdb.table("visits"), SCHEMA)
-    oracle, ledger = asked(records, tmp_path)
-    with psycopg.connect(table[0]) as connection:
-        alter: Callable[[str], object] = connection.execute if engine == "postgresql" else duckdb.raw_sql
-        alter(f"ALTER TABLE visits {change}")
-    doors: list[Callable[[], object]] = [
-        lambda: oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1),
-        lambda: records.mismatches(epsilon=0.1, ledger=ledger),
-        lambda: list(records.blocks()),
-    ]
-    for door in doors:
-        with pytest.raises(InvalidParameter, match="'age' is no longer stored as it was") as caught:
-            door()
-        assert MARK not in said(caught.value)
-    assert not ledger.entries()
-
-
-def test_names_that_differ_in_case_only_are_refused_by_the_declared_one(table: tuple[str, str]) -> None:
-    """Of the two the declared name is quoted, which is public whatever the catalogue was made of."""
-    with psycopg.connect(table[0]) as connection:
-        connection.execute('ALTER TABLE visits ADD COLUMN "Ward" text')
-    refused(table, match="differs from 'ward' in case only")
-
-
-def test_a_lost_connection_says_so(table: tuple[str, str], tmp_path: Path) -> None:
-    """When the server ends a connection, nothing is answered or charged, and no word of a record is said."""
-    records = Records(table, SCHEMA)
-    oracle, ledger = asked(records, tmp_path)
-    own = records.table.connection.driver_connection.info.backend_pid  # type: ignore[attr-defined]
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("SELECT pg_terminate_backend(%s)", [own])
-    with pytest.raises(TacitError) as caught:
-        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
-    assert MARK not in said(caught.value)
-    assert not ledger.spent
-
-
-def test_the_letter_v_is_no_blank(table: tuple[str, str]) -> None:
-    """PostgreSQL strips the same six blanks as the others, and no letter: it once took \\v for v."""
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("UPDATE visits SET ward = E'\\x0b v\\t'")
-    schema = Schema({"ward": Category(["v", "b"])})
-    assert next(Records(table, schema).blocks())["ward"].tolist() == [0, 0]
-
-
-def test_two_columns_of_one_name_are_refused() -> None:
-    """Arrow tables may have two columns of one name; no schema can say which is meant."""
-    double = pa.table([pa.array([1]), pa.array([2])], names=["age", "age"])
-    refused(double, Schema({"age": Number(0, 1)}), "two columns of the same name")
-
-
-@pytest.mark.parametrize(
-    "source", [("postgresql://nowhere.invalid/x", "t"), ("sqlite:////nowhere/x.db", "t"), ("mysql://x", "t")]
-)
-def test_databases_that_are_not_there_are_refused(source: tuple[str, str]) -> None:
-    """An address that leads nowhere is said to."""
-    refused(source)
 
 
 def test_keys_are_read_but_never_asked_about() -> None:

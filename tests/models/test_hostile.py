@@ -1,10 +1,8 @@
 """Whatever a file holds, reading it ends soon, in bounded memory, with a model or with one clear error."""
 
 import copy
-import hashlib
 import json
 import os
-import struct
 import time
 import tracemalloc
 
@@ -12,7 +10,8 @@ import numpy as np
 import pytest
 
 import tacit
-from support.fitted_models import NAMES, fitted_model
+from support.fitted_models import fitted_model
+from support.model_bytes import seal, taken_apart
 from support.statistical import sample_size
 from tacit.errors import ModelFileError, TacitError
 from tacit.models.container import LONGEST_DOCUMENT
@@ -26,54 +25,6 @@ NASTY = [
     {"kind": "rbf"}, {"tuple": [1]}, {"pairs": [[[], 1]]}, {"pairs": [[{}, {}]]}, {"float": "inf"}, {"float": "nan"},
     {"fraction": "1/0"}, {"kind": [], "value": 1}, {"__class__": "os.system"}, ["os", "system"], [0] * 1000,
 ]  # fmt: skip
-
-
-def seal(document, numbers=b"", *, version=1, magic=b"\x89TACIT\r\n", length=None):
-    """Return a file whose checksum is right, of a document as text or as an object."""
-    text = document if isinstance(document, bytes) else json.dumps(document).encode()
-    whole = struct.pack("<8sII", magic, version, len(text) if length is None else length) + text + numbers
-    return whole + hashlib.sha256(whole).digest()
-
-
-def taken_apart(whole):
-    """Return the document of a file and the bytes of its numbers."""
-    (length,) = struct.unpack("<I", whole[12:16])
-    return json.loads(whole[16 : 16 + length]), whole[16 + length : -32]
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """Return the bytes of a file of every model."""
-    path = tmp_path_factory.mktemp("files") / "model.tacit"
-    found = {}
-    for name in NAMES:
-        tacit.save(fitted_model(name)[0], path)
-        found[name] = path.read_bytes()
-    return found
-
-
-@pytest.fixture
-def refused(tmp_path):
-    """Return a function that asserts that bytes are refused in one clear error, within bounds; it returns the words."""
-    path = tmp_path / "hostile.tacit"
-
-    def refuse(whole):
-        path.write_bytes(whole)
-        with pytest.raises(ModelFileError) as caught:
-            tacit.load(path)
-        assert caught.value.__cause__ is None
-        words = str(caught.value)
-        assert "\n" not in words
-        assert len(words) < 1000
-        return words
-
-    return refuse
-
-
-@pytest.fixture
-def logistic(files):
-    """Return the document and the numbers of a small model."""
-    return taken_apart(files["two classes"])
 
 
 def test_every_truncation_and_every_extension_is_refused(files, refused):
@@ -160,121 +111,6 @@ def test_numbers_that_are_none_are_refused(logistic, refused):
         changed = np.frombuffer(numbers, "<f8").copy()
         changed[2] = nasty
         assert "not finite" in refused(seal(document, changed.tobytes()))
-
-
-def test_parts_that_do_not_fit_together_are_refused(logistic, refused):
-    """A coefficient too few, another number of classes, an array of nobody's: all are seen before predicting."""
-    document, numbers = logistic
-
-    def changed(**fitted):
-        return seal({**document, "fitted": {**document["fitted"], **fitted}}, numbers)
-
-    refused(changed(n_features_in_=5))
-    refused(changed(classes_={"type": "text", "labels": ["a", "b", "c"]}))
-    refused(changed(classes_={"type": "text", "labels": ["a", "a"]}))
-    refused(changed(classes_={"type": "int8", "labels": [1, 300]}))
-    refused(changed(classes_={"type": "float32", "labels": [0.1, 0.2]}))
-    refused(changed(intercept_=0))
-    refused(changed(margin_=-1e6))
-    refused(seal({**document, "arrays": document["arrays"] + [{"type": "bool", "shape": [0]}]}, numbers))
-    refused(seal({**document, "further": 1}, numbers))
-    refused(seal({**document, "kind": "os.system"}, numbers))
-    refused(seal({**document, "kind": "PrivateLogisticRegression"}, numbers))
-    document["parameters"]["__class__"] = "x"
-    refused(seal(document, numbers))
-
-
-def test_nodes_that_are_no_tree_are_refused(files, refused):
-    """Circles, shared branches, orphans, too many levels, literals about nothing: none reaches `predict` or `rules`."""
-    document, numbers = taken_apart(files["tree"])
-    leaf = {"shares": [0.5, 0.5], "literal": None, "yes": -1, "no": -1}
-    literal = {"feature": 0, "code": 0, "up_to": True, "contrary": False}
-    split = {**leaf, "literal": literal}
-
-    def tree(*nodes):
-        return seal({**document, "fitted": {**document["fitted"], "nodes_": list(nodes)}}, numbers)
-
-    def node(yes, no, **other):
-        return {**split, "yes": yes, "no": no, "literal": {**literal, **other}}
-
-    chain = [leaf if place % 2 else node(place + 1, place + 2) for place in range(22)] + [leaf]
-    for nodes in (
-        [], [node(0, 0)], [node(1, 1), leaf], [node(1, 2), leaf], [leaf, leaf], [node(1, 2), node(0, 2), leaf],
-        [node(2, 1), node(3, 4), leaf, node(1, 4), leaf], [node(1, 2, feature=4), leaf, leaf],
-        [node(1, 2, code=99), leaf, leaf], [node(1, 2, code=3), leaf, leaf], chain,
-        [node(1, 2), {**leaf, "shares": [1.0]}, leaf],
-    ):  # fmt: skip
-        refused(tree(*nodes))
-
-
-def test_learners_whose_parts_do_not_fit_are_refused(files, refused):
-    """Features, columns and tables of a learner must be about the same things."""
-    document, numbers = taken_apart(files["naive bayes, records"])
-    fitted = document["fitted"]
-    for name, value in (
-        ("features_", fitted["features_"][:-1]),
-        ("features_", fitted["features_"][::-1]),
-        ("columns_", fitted["columns_"][1:]),
-        ("columns_", [[name, {"kind": "flag"}] for name, _ in fitted["columns_"]]),
-        ("columns_", fitted["columns_"] + fitted["columns_"][:1]),
-    ):
-        refused(seal({**document, "fitted": {**fitted, name: value}}, numbers))
-
-
-def _lists(plain, *path):
-    """Yield where lists are in a document, those within the first of a list's parts too."""
-    if isinstance(plain, list):
-        yield path
-    parts = plain.items() if isinstance(plain, dict) else enumerate(plain[:1]) if isinstance(plain, list) else ()
-    for key, part in parts:
-        yield from _lists(part, *path, key)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_list_of_a_model_may_be_empty_or_too_short(name, files, tmp_path):
-    """With any list of a file emptied, or without its last part, a model is refused, or predicts as many as before."""
-    document, numbers = taken_apart(files[name])
-    path, X = tmp_path / "short.tacit", fitted_model(name)[1]
-    for place in _lists({"fitted": document["fitted"], "parameters": document["parameters"]}):
-        for end in (0, -1):
-            changed = copy.deepcopy(document)
-            holder = changed
-            for key in place[:-1]:
-                holder = holder[key]
-            holder[place[-1]] = holder[place[-1]][:end]
-            path.write_bytes(seal(changed, numbers))
-            try:
-                model = tacit.load(path)
-            except ModelFileError:
-                continue
-            way = model.predict if hasattr(model, "predict") else model.transform
-            assert len(way(X)) == (X.shape[0] if hasattr(X, "shape") else 50), place
-            if hasattr(model, "rules"):
-                assert model.rules()
-
-
-@pytest.mark.parametrize("name", ["tree", "tree, schema", "tree, records", "list", "naive bayes"])
-def test_features_that_do_not_fit_are_refused(name, files, refused):
-    """Features of a learner are those of its columns, of its schema, or one for each column of an array."""
-    document, numbers = taken_apart(files[name])
-    own = document["fitted"]["features_"]
-    of_arrays, by_name = [own[:-1], own + own[-1:]], [[*own[:-1], _renamed(own[-1])]]
-    wrong = {"tree, schema": [*of_arrays, *by_name], "tree, records": by_name}
-    for features in ([], *wrong.get(name, of_arrays)):
-        refused(seal({**document, "fitted": {**document["fitted"], "features_": features}}, numbers))
-
-
-def test_edges_that_no_day_is_at_are_refused(files, refused):
-    """Days far beyond a column's ends have no name in rules, and without edges there is no code to ask for."""
-    for edges in ([], [1e300], [-1e9]):
-        document, numbers = taken_apart(files["list, records"])
-        moment = next(each["value"] for each in document["fitted"]["features_"] if each["value"]["name"] == "seen")
-        moment["edges"] = edges
-        refused(seal(document, numbers))
-
-
-def _renamed(feature):
-    return {**feature, "value": {**feature["value"], "name": "x"}}
 
 
 def test_declarations_that_multiply_are_refused_in_time(files, refused):

@@ -6,6 +6,7 @@ from typing import Any
 from support.service import Running
 
 FIT = {"estimator": "PrivateLogisticRegression", "parameters": {"epsilon": 0.5, "delta": 1e-6}, "part": "train"}
+TREE = {"estimator": "SQDecisionTree", "parameters": {"epsilon": 0.5}, "part": "train"}
 SESSION = {"parameters": {"epsilon": 1.0, "delta": 1e-6, "kernel": {"kind": "rbf", "value": {"gamma": 1.0}}}}
 POINTS = [{"age": 10 * each, "ward": "B", "smoker": each % 2 == 0} for each in range(8)]
 PATIENCE = 60.0
