@@ -20,7 +20,9 @@ record is ever seen by a model, a query or a score.
 import datetime
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -29,7 +31,7 @@ import numpy.typing as npt
 from tacit.checks import finite_number
 from tacit.data.values import BLANKS, DAY, EPOCH, MISSING_MOMENT, AnyArray, keys, microseconds, moments, numbers
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats, Integers
+from tacit.numerics.arrays import Floats, Integers, Truths
 
 _FINE = 32
 _STRIP = 16_384
@@ -41,6 +43,17 @@ LARGEST, SMALLEST = 1e100, 1e-100
 
 State = npt.NDArray[np.int8]
 """How each cell fared: 0 as declared, 1 missing or of no sense, 2 beyond the declared bounds or levels."""
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """How cells between two bounds become numbers from -1 to 1; what equals `origin`, where there is one, becomes 0."""
+
+    low: float
+    high: float
+    origin: float | None
+    log: bool = False
 
 
 class Column(ABC):
@@ -60,6 +73,11 @@ class Column(ABC):
         """How many places there are on the line from -1 to 1 that is the code; 0 if the code is no such line."""
         return 0
 
+    @property
+    def line(self) -> Line | None:
+        """How cleaned cells become a number each; None if the code is not made by such a rule."""
+        return None
+
     def points(self, knots: int) -> AnyArray:
         """Return values of the column that show all of an effect with so many knots, in order."""
         return np.empty(0)
@@ -68,9 +86,14 @@ class Column(ABC):
     def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
         """Return every cell as a bounded float or a whole number, and how it fared; each by its value alone."""
 
-    @abstractmethod
     def code(self, cleaned: AnyArray) -> Floats:
-        """Return a block with one row of norm at most `largest` per cleaned value."""
+        """Return a block with one row of norm at most `largest` per cleaned value: by default, of its line."""
+        return self._lines.code([cleaned]).T
+
+    @cached_property
+    def _lines(self) -> "Lines":
+        assert self.line is not None
+        return Lines([self.line])
 
     def encode(self, values: AnyArray) -> Floats:
         """Return the code of every cell."""
@@ -139,24 +162,36 @@ class Number(Column):
         cleaned, state = np.empty(len(read)), np.empty(len(read), dtype=np.int8)
         for start in range(0, len(read), _STRIP):
             strip = slice(start, start + _STRIP)
-            self._clean(read[strip], cleaned[strip], state[strip])
+            gone = self._clean(read[strip], cleaned[strip])
+            np.multiply((read[strip] < self.low) | (read[strip] > self.high), np.int8(2), out=state[strip])
+            state[strip] += gone
         return cleaned, state
 
-    def _clean(self, read: Floats, inside: Floats, state: State) -> None:
-        """Clean some numbers that stay in a cache meanwhile."""
+    def cleaned(self, read: Floats) -> Floats:
+        """Do the same with floats, without telling how they fared."""
+        found = np.empty(len(read))
+        for start in range(0, len(read), _STRIP):
+            self._clean(read[start : start + _STRIP], found[start : start + _STRIP])
+        return found
+
+    def _clean(self, read: Floats, inside: Floats) -> Truths:
+        """Clean some numbers that stay in a cache meanwhile; return which are missing."""
         with np.errstate(all="ignore"):
-            gone = np.isnan(read)
-            np.clip(read, self.low, self.high, out=inside)
-            np.copyto(inside, self.fallback, where=gone)
+            np.clip(read, self.low, self.high, out=inside, dtype=np.float64)
+            gone = np.isnan(inside)
+            if gone.any():
+                inside[gone] = self.fallback
             if self.low <= 0 <= self.high:
                 # Bounds are 0 or far from it: elsewhere nothing is near 0. So -0.0 becomes 0.0, too.
-                np.copyto(inside, 0.0, where=np.abs(inside) < SMALLEST)
-            np.multiply((read < self.low) | (read > self.high), np.int8(2), out=state)
-            state += gone
+                tiny = np.abs(inside) < SMALLEST
+                if tiny.any():
+                    inside[tiny] = 0.0
+        return gone
 
-    def code(self, cleaned: AnyArray) -> Floats:
-        """Map the bounds to -1 and 1; a missing number without a declared place to 0."""
-        return _line(cleaned, self.low, self.high, self.fallback if self.missing is None else None, log=self.log)
+    @property
+    def line(self) -> Line:
+        """From the bounds to -1 and 1; a missing number without a declared place becomes 0."""
+        return Line(self.low, self.high, self.fallback if self.missing is None else None, self.log)
 
 
 @final
@@ -214,11 +249,11 @@ class Moment(Column):
         inside = np.clip(np.where(gone, self.fallback, read), low, high)
         return days(inside), np.where(gone, 1, np.where(beyond, 2, 0)).astype(np.int8)
 
-    def code(self, cleaned: AnyArray) -> Floats:
-        """Map the ends to -1 and 1; a missing moment without a declared place to 0."""
-        low, high = (days(end) for end in np.array(self.ends, dtype=np.int64))
-        middle = days(np.int64(self.fallback)) if self.missing is None else None
-        return _line(cleaned, float(low), float(high), None if middle is None else float(middle))
+    @property
+    def line(self) -> Line:
+        """From the ends to -1 and 1; a missing moment without a declared place becomes 0."""
+        low, high, middle = (float(days(np.int64(instant))) for instant in (*self.ends, self.fallback))
+        return Line(low, high, middle if self.missing is None else None)
 
 
 class Uncoded(Column):
@@ -269,16 +304,39 @@ def day_number(value: object) -> float:
     return float(days(np.int64(_instant("a moment", value))))
 
 
-def _line(cleaned: AnyArray, low: float, high: float, origin: float | None, *, log: bool = False) -> Floats:
-    """Map [low, high] to [-1, 1], and what stands for a missing value exactly to 0."""
-    with np.errstate(all="ignore"):
-        shifted, width = cleaned - low, high - low
-        if log:
-            # A vectorised log1p may round by a value's position in the array; this one cannot.
-            shifted = np.fromiter(map(math.log1p, shifted.tolist()), dtype=np.float64, count=len(shifted))
-            width = math.log1p(width)
-        line = np.clip(2.0 * (shifted / width) - 1.0, -1.0, 1.0)
-    return (line if origin is None else np.where(cleaned == origin, 0.0, line))[:, None]
+@final
+class Lines:
+    """The lines of some columns, side by side. Each operation rounds cell by cell, wherever the cell stands."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._logs = [place for place, line in enumerate(lines) if line.log]
+        self._lows = np.array([[line.low] for line in lines])
+        widths = (math.log1p(line.high - line.low) if line.log else line.high - line.low for line in lines)
+        self._halves = np.array([[width / 2] for width in widths])
+        self._origins = np.array([[math.nan if line.origin is None else line.origin] for line in lines])
+        # Nearly always what stands in the middle becomes 0 by itself.
+        self._moved = bool((self._mapped(self._origins.copy()) != 0.0)[~np.isnan(self._origins)].any())
+
+    def code(self, cleaned: Sequence[AnyArray]) -> Floats:
+        """Return a row for the cleaned cells of each column."""
+        cells = np.empty((len(cleaned), len(cleaned[0])))
+        np.concatenate(cleaned, out=cells.reshape(-1))
+        zeros = cells == self._origins if self._moved else False
+        mapped = self._mapped(cells)
+        np.copyto(mapped, 0.0, where=zeros)
+        return mapped
+
+    def _mapped(self, cells: Floats) -> Floats:
+        """Map [low, high] to [-1, 1], in place."""
+        with np.errstate(all="ignore"):
+            cells -= self._lows
+            for place in self._logs:
+                # A vectorised log1p may round by a value's position in the array; this one cannot.
+                cells[place] = np.fromiter(map(math.log1p, cells[place].tolist()), np.float64, cells.shape[1])
+            # Halves of widths are exact, so this rounds as twice the share of the width does.
+            cells /= self._halves
+            cells -= 1.0
+            return np.clip(cells, -1.0, 1.0, out=cells)
 
 
 def _instant(name: str, value: object) -> int:

@@ -9,13 +9,16 @@ the hats of curves (docs/decisions/0013-curves.md).
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any, Literal, Self, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.data.bounded import BoundedRows
+from tacit.data.columns import Column, Lines
 from tacit.data.curves import Curves, checked_pairs, curves_of, product, surface_names, with_curve
 from tacit.data.frames import clean_columns, read_columns
 from tacit.data.records import Records
@@ -24,6 +27,9 @@ from tacit.data.sources.table import Block
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+
+Code = Callable[[Block], Floats]
+"""Makes some columns of encoded rows from cleaned cells, before rows are scaled."""
 
 _CONSTANT = "(constant)"
 CONSTANT = 0.5
@@ -35,7 +41,8 @@ _SHORTEST = 1e-100
 _SURFACE_KNOTS = 5
 _STRIP = 2**19
 """How many numbers are coded at a time, so that they stay in a cache, unless that would be very few or many rows."""
-_FEWEST, _MOST = 1024, 4096
+# Not powers of two: columns that far apart fall on the same places of a cache.
+_FEWEST, _MOST = 1000, 4000
 _LOT = 2**20
 """How many numbers a lot of streamed rows has at most."""
 _MOST_PRODUCTS = 10_000
@@ -168,18 +175,19 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidParameter(f"the records declare the column {name!r} in another way than the encoder.")
         return self.schema.features
 
-    def _fill_all(self, rows: Floats, cleaned: Mapping[str, AnyArray]) -> None:
+    def _fill_all(self, rows: Floats, cleaned: Block) -> None:
         """Encode cleaned cells, a strip of rows at a time."""
-        strip = min(_MOST, max(_FEWEST, _STRIP // self.width))
+        strip, codes = min(_MOST, max(_FEWEST, _STRIP // self.width)), list(self._codes())
         for start in range(0, len(rows), strip):
             some = slice(start, start + strip)
-            self._fill(rows[some], {name: cells[some] for name, cells in cleaned.items()})
+            self._fill(rows[some], {name: cells[some] for name, cells in cleaned.items()}, codes)
 
-    def _fill(self, rows: Floats, cleaned: Mapping[str, AnyArray]) -> None:
+    def _fill(self, rows: Floats, cleaned: Block, codes: Sequence[tuple[Code, int]]) -> None:
         """Encode cleaned cells, a row for each."""
         squares, end = np.zeros(len(rows)), 0
         with np.errstate(all="ignore"):
-            for block, filled in self._blocks(cleaned, len(rows)):
+            for code, filled in codes:
+                block = code(cleaned)
                 start, end = end, end + block.shape[1]
                 rows[:, start:end] = block
                 if filled == 1:
@@ -188,6 +196,9 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     # Column by column: a sum along rows may be taken in another order for another number of rows.
                     for square in np.square(block).T:
                         squares += square
+            if self.constant:
+                rows[:, end] = CONSTANT
+                squares += CONSTANT**2
             if self.norm == "bound":
                 squares[:] = self._largest()
             rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
@@ -255,14 +266,26 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
 
-    def _blocks(self, cleaned: Mapping[str, AnyArray], count: int) -> Iterator[tuple[Floats, int]]:
-        """Encode column by column, then pair by pair, the constant last; each with how many numbers are not 0."""
-        for name in self.schema.features:
-            yield self.code(name, cleaned[name]), self._filled(name)
-        for pair in self.pairs:
-            yield self.surface(pair, *(cleaned[name] for name in pair)), self._filled_by(pair)
-        if self.constant:
-            yield np.full((count, 1), CONSTANT), 1
+    def _codes(self) -> Iterator[tuple[Code, int]]:
+        """How cells become blocks, those of straight lines side by side at once; each with how many are not 0."""
+        for straight, group in groupby(self.schema.features, self._is_straight):
+            names = tuple(group)
+            if straight:
+                lines = Lines([line for name in names if (line := self.schema.columns[name].line) is not None])
+                yield partial(_side_by_side, lines, names), len(names)
+            else:
+                yield from (
+                    (partial(_alone, self.schema.columns[name], self._curves(name), name), self._filled(name))
+                    for name in names
+                )
+        yield from ((partial(self._surface_in, pair), self._filled_by(pair)) for pair in self.pairs)
+
+    def _is_straight(self, name: str) -> bool:
+        """Whether a column becomes its line and nothing else."""
+        return self.schema.columns[name].line is not None and self._curves(name) is None
+
+    def _surface_in(self, pair: tuple[str, str], cleaned: Block) -> Floats:
+        return self.surface(pair, *(cleaned[name] for name in pair))
 
     def code(self, name: str, cleaned: AnyArray, most: int = 10**9) -> Floats:
         """Return the code of cleaned cells of a column before rows are scaled, with curves of at most so many knots."""
@@ -288,3 +311,13 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         blocks = [self.schema.columns[name].largest for name in self.schema.features]
         pairs = [min(self.schema.columns[name].largest for name in pair) for pair in self.pairs]
         return math.fsum(block**2 for block in [*blocks, *pairs, CONSTANT * self.constant])
+
+
+def _side_by_side(lines: Lines, names: tuple[str, ...], cleaned: Block) -> Floats:
+    """Return the lines of some columns, as columns."""
+    return lines.code([cleaned[name] for name in names]).T
+
+
+def _alone(column: Column, curves: Curves | None, name: str, cleaned: Block) -> Floats:
+    """Return the code of one column."""
+    return with_curve(column.code(cleaned[name]), curves)

@@ -61,7 +61,7 @@ class SQLTable(Table):
         """Look at every cell of some columns once, and count the records."""
         checked = [self.dialect.of_all([self.own[name] for name in names])] if names else []
         wanted = [self.own[name] if self._is_float(name) else self._cleaned(name) for name in names]
-        source = self._relation_of(wanted, self._read(names, None, None))
+        source = self._relation_of(wanted, self._read(names, None, None, self._bare(names)))
         found = self._rows(f"SELECT {', '.join(['count(*)', *checked])} FROM {source}", "opened")
         return int(found[0][0])
 
@@ -124,8 +124,10 @@ class SQLTable(Table):
             raise InvalidParameter("the table no longer has as many records as when it was opened.")
 
     def _streamed(self, names: tuple[str, ...], part: Slice | None, key: str | None) -> Iterator[Sequence[Any]]:
-        statement = f"SELECT {', '.join(self.own[name] for name in names)} FROM {self.cleaned(names, part, key)}"
-        return self._stream(self.connection, statement)
+        bare = self._bare(names)
+        wanted = [self.own[name] if name in bare else self._cleaned(name) for name in names]
+        source = self._relation_of(wanted, self._read(names, part, key, bare))
+        return self._stream(self.connection, f"SELECT {', '.join(self.own[name] for name in names)} FROM {source}")
 
     def mismatches(self, part: Slice | None, key: str | None, unit: str | None = None) -> Floats:
         """Count the states of every column: of all rows at once, or of each person's by themselves."""
@@ -175,9 +177,13 @@ class SQLTable(Table):
     def _from(self, printed: Callable[[str, Column, Stored], str], name: str) -> str:
         return printed(self.own[name], self.columns[name], self.stored[name])
 
-    def _read(self, names: Sequence[str], part: Slice | None, key: str | None) -> str:
+    def _bare(self, names: Sequence[str]) -> Sequence[str]:
+        """Return which of some columns an engine hands over as they are stored, to be cleaned here: by default none."""
+        return ()
+
+    def _read(self, names: Sequence[str], part: Slice | None, key: str | None, bare: Sequence[str] = ()) -> str:
         """Print the relation of what is read off the cells of some columns, of the records of a part."""
-        wanted = [f"{self._read_off(name)} AS {self.own[name]}" for name in names]
+        wanted = [self.own[name] if name in bare else f"{self._read_off(name)} AS {self.own[name]}" for name in names]
         needed, beside, chosen = [*names], "", ""
         if part is not None and part.by == "key":
             needed, chosen = [*names, str(key)], f" WHERE {part.sql(self._read_off(str(key)))}"
