@@ -144,13 +144,7 @@ _SILENT = ("answer ", "outcome ")
 
 
 def _one_by_one(
-    mechanism: Callable[[Any], Any],
-    first: Any,
-    second: Any,
-    coins: Truths,
-    jobs: int,
-    report: Progress,
-    limit: float,
+    mechanism: Callable[[Any], Any], first: Any, second: Any, coins: Truths, jobs: int, report: Progress, limit: float
 ) -> Plays:
     chunks = [coins[start : start + _CHUNK] for start in range(0, len(coins), _CHUNK)]
     tasks = (delayed(_chunk)(mechanism, first, second, chunk, limit) for chunk in chunks)

@@ -1,7 +1,7 @@
 """What happened in a game: every outcome as numbers and marks, beside Alice's coin."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -36,11 +36,6 @@ class Marks:
         table = csr_array((filled, np.array(columns, dtype=np.int64), ends), shape=(len(sets), max(1, len(places))))
         return cls(tuple(places) or ("",), table)
 
-    @classmethod
-    def alike(cls, plays: int) -> "Marks":
-        """Return the marks of plays of which nothing is known but numbers."""
-        return cls(("",), csr_array((plays, 1), dtype=np.int64))
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -63,23 +58,17 @@ class Plays:
     @classmethod
     def plain(cls, answers: Floats, coins: Truths, numbers: Floats | None = None) -> "Plays":
         """Return plays that showed nothing but numbers, every one of them."""
-        answered = np.ones(len(coins), dtype=bool)
-        return cls(answers, coins, answers if numbers is None else numbers, (), Marks.alike(len(coins)), answered)
+        seen = answers if numbers is None else numbers
+        nothing = Marks(("",), csr_array((len(coins), 1), dtype=np.int64))
+        return cls(answers, coins, seen, (), nothing, np.ones(len(coins), dtype=bool))
 
     def __len__(self) -> int:
         return len(self.coins)
 
     def part(self, chosen: slice | Truths) -> "Plays":
         """Return some of the plays, in the order in which they were played."""
-        return Plays(
-            self.answers[chosen],
-            self.coins[chosen],
-            self.numbers[chosen],
-            self.places,
-            Marks(self.marks.names, self.marks.carried[chosen]),
-            self.answered[chosen],
-            self.trouble,
-        )
+        chose = {name: getattr(self, name)[chosen] for name in ("answers", "coins", "numbers", "answered")}
+        return replace(self, marks=Marks(self.marks.names, self.marks.carried[chosen]), **chose)
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], coins: Truths) -> "Plays":

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, Literal, cast, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -21,17 +21,17 @@ from tacit.audit.laws import (
     huber_regression,
     logistic,
     minimiser,
-)  # fmt: skip
+)
 from tacit.audit.report import Exact
 from tacit.audit.search import Found, NeighbourPair, held_pairs, largest_loss, search, tiny_pairs
 from tacit.budget import Budget
 from tacit.erm import HuberHinge, HuberRegression, Logistic, PointwiseLoss
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.general import PrivateERM
-from tacit.erm.perturbations.defaults import MARGIN, Kind, perturbation_for
+from tacit.erm.perturbations.defaults import MARGIN, perturbation_for
 from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from tacit.erm.perturbations.setting import Setting
-from tacit.erm.regression import PrivateLinearRegression, Way
+from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import InvalidParameter
 
 _PLAYS = 1_200
@@ -73,12 +73,8 @@ class LinearProblem:
         built = {"objective": self._objective, "output": self._output}.get(self.kind, _label_flip)
         pair, attacks, exact = built()
         count = pair.first.count
-        alpha = ridge_for(self.n_lambda, count)
+        fit = _fits(estimator, ridge_for(self.n_lambda, count))
         first, second = ((records.rows, records.targets) for records in (pair.first, pair.second))
-
-        def fit(data: Any) -> Any:
-            return estimator(alpha=alpha).fit(*data)
-
         return Case(self.claim, fit, first, second, attacks, plays, exact, self._note(count))
 
     def _note(self, count: int) -> str:
@@ -136,15 +132,6 @@ class LinearProblem:
         return float(np.linalg.norm(moved)) / noise.unit
 
 
-def with_found(case: Case, found: Found) -> Case:
-    """Return the case with what a further search found, if it is worse."""
-    before = case.exact
-    if before is not None and before.loss >= found.loss:
-        return replace(case, exact=replace(before, pairs=before.pairs + found.pairs))
-    pairs = found.pairs + (0 if before is None else before.pairs)
-    return replace(case, exact=Exact(found.loss, None, pairs, found.where))
-
-
 def _label_flip() -> _Built:
     first = CountedRows.of([[1.0]], [1.0])
     pair = NeighbourPair(first, first.replaced([1.0], -1.0), np.zeros(1), "one record, its label flips")
@@ -171,8 +158,12 @@ def _linear(
         fixed = partial(estimator, **_fixed(claim), perturbation=kind, classes=[-1.0, 1.0])
         case = LinearProblem(loss, formula, kind, claim, n_lambda).case(fixed, _PLAYS)
         case = replace(case, variant=_variant(kind, "two", loss=called))
-        searched = kind == "objective" and claim.is_pure and isinstance(loss, Logistic)
-        return with_found(case, logistic_search(claim, n_lambda, tiny_sets=4)) if searched else case
+        if kind != "objective" or not claim.is_pure or not isinstance(loss, Logistic):
+            return case
+        assert case.exact is not None
+        found = logistic_search(claim, n_lambda, tiny_sets=4)
+        worst = case.exact if case.exact.loss >= found.loss else Exact(found.loss, None, 0, found.where)
+        return replace(case, exact=replace(worst, pairs=case.exact.pairs + found.pairs))
 
     return build
 
@@ -189,7 +180,7 @@ def softmax(question: Question) -> Case:
     first, second = (rows, np.array([0, 2])), (rows, np.array([1, 2]))
     attack = Canary((1.0, -1.0, 0.0, 0.0, 0.0, 0.0))
     variant = _variant(_kind(question), "several")
-    return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (attack,), _PLAYS, variant=variant)
+    return Case(claim, _fits(fixed, alpha), first, second, (attack,), _PLAYS, variant=variant)
 
 
 def persons(question: Question) -> Case:
@@ -211,18 +202,16 @@ def persons(question: Question) -> Case:
 def regression(question: Question) -> Case:
     """Linear regression; where its density is not known, Bob trains a classifier."""
     claim = question.claim
-    kind = question.perturbation or ("objective" if claim.is_pure else "statistics")
-    if kind not in (*_KINDS, "statistics"):
-        raise InvalidParameter(f"perturbation must be one of {', '.join(_KINDS)}, statistics, got {kind!r}.")
-    fixed = partial(PrivateLinearRegression, **_fixed(claim), target_range=(-1.0, 1.0), perturbation=cast(Way, kind))
+    kind = _kind(question, *_KINDS, "statistics")
+    fixed = partial(PrivateLinearRegression, **_fixed(claim), target_range=(-1.0, 1.0), perturbation=kind)
     if kind == "objective":
         loss, formula = HuberRegression(1.0, 1.0), huber_regression(1.0)
         case = LinearProblem(loss, formula, kind, claim, question.checked_n_lambda).case(fixed, _PLAYS)
         return replace(case, variant=_variant(kind))
     alpha = ridge_for(question.checked_n_lambda, 1)
     first, second = ((np.array([[1.0]]), np.array([target])) for target in (1.0, -1.0))
-    variant = _variant(kind)
-    return Case(claim, lambda data: fixed(alpha=alpha).fit(*data), first, second, (Learned(),), _PLAYS, variant=variant)
+    fit = _fits(fixed, alpha)
+    return Case(claim, fit, first, second, (Learned(),), _PLAYS, variant=_variant(kind))
 
 
 def _variant(kind: str, classes: str | None = None, unit: str = "record", loss: str | None = None) -> dict[str, str]:
@@ -231,11 +220,18 @@ def _variant(kind: str, classes: str | None = None, unit: str = "record", loss: 
     return {name: fact for name, fact in told.items() if fact is not None}
 
 
-def _kind(question: Question) -> Kind:
-    kind = question.perturbation or ("objective" if question.claim.is_pure else "gradient")
-    if kind not in _KINDS:
-        raise InvalidParameter(f"perturbation must be one of {', '.join(_KINDS)}, got {kind!r}.")
-    return cast(Kind, kind)
+def _kind(question: Question, *kinds: str) -> Any:
+    """Return the perturbation that is asked about; by default with a delta the last of those that there are."""
+    kinds = kinds or _KINDS
+    kind = question.perturbation or ("objective" if question.claim.is_pure else kinds[-1])
+    if kind not in kinds:
+        raise InvalidParameter(f"perturbation must be one of {', '.join(kinds)}, got {kind!r}.")
+    return kind
+
+
+def _fits(estimator: Callable[..., Any], alpha: object) -> Callable[[Any], Any]:
+    """Return the fit of an estimator to rows and their targets."""
+    return lambda data: estimator(alpha=alpha).fit(*data)
 
 
 _OPTIONS = ("n_lambda", "perturbation")

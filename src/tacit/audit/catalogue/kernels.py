@@ -13,6 +13,7 @@ from tacit.audit.case import Audited, Case, Question
 from tacit.audit.report import Exact
 from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, PrivateKernelClassifier, PrivateKernelRegressor
 from tacit.kernels.interactive.pinp import Pinp
+from tacit.kernels.released.model import Method
 from tacit.numerics.arrays import Floats
 
 _PLAYS = 1_000
@@ -104,22 +105,22 @@ def classifier(way: Literal["landmarks", "fourier", "tddl", "matched", "tdil", "
     kernel = Linear() if way == "ball" else RBF(1.0)
     landmarks = {"ball": 1, "fourier": 2}.get(way, np.array([[1.0]]))
     smooth = way in ("landmarks", "fourier")
+    loss: Literal["logistic", "hinge"] = "logistic" if smooth else "hinge"
+    method: Method = "tdil" if way == "ball" else way
+    variant = {"unit": "record", "method": method, "loss": loss, "classes": "two"}
+    variant |= {"perturbation": "objective"} if smooth else {}
 
     def build(question: Question) -> Case:
         claim = question.claim
 
         def weights(data: Any) -> Floats:
             model = PrivateKernelClassifier(
-                kernel, claim.epsilon, claim.delta, landmarks=landmarks, method="tdil" if way == "ball" else way,
-                rounds=3 if way == "ball" else 1, loss="logistic" if smooth else "hinge",
+                kernel, claim.epsilon, claim.delta, landmarks=landmarks, method=method, loss=loss, data_norm=1.0,
                 alpha=question.ridge(1.0) if not smooth or question.n_lambda is not None else "auto",
-                data_norm=1.0, classes=_CLASSES,
+                rounds=3 if way == "ball" else 1, classes=_CLASSES,
             ).fit(*data)  # fmt: skip
             return np.asarray(model.model_.scores(_ROW)).ravel()
 
-        method, loss = ("tdil" if way == "ball" else way), ("logistic" if smooth else "hinge")
-        variant = {"unit": "record", "method": method, "loss": loss, "classes": "two"}
-        variant |= {"perturbation": "objective"} if smooth else {}
         return Case(claim, weights, _UP, _DOWN, (Canary((1.0,)),), _PLAYS, variant=variant)
 
     return build

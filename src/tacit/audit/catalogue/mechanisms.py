@@ -53,15 +53,8 @@ def spherical(question: Question) -> Case:
 def _vector(question: Question, mechanism: Mechanism[Any, Any], law: NoiseLaw, exact: Exact) -> Case:
     first, second = (0.0, 0.0), (0.6, 0.8)
     attacks = (LikelihoodRatio.shifted(law.log_density, first, second), LowBits(first, second))
-    return Case(
-        question.claim,
-        _released(mechanism, partial(np.sum, axis=0)),
-        [first],
-        [second],
-        attacks,
-        _PLAYS,
-        exact,
-    )
+    released = _released(mechanism, partial(np.sum, axis=0))
+    return Case(question.claim, released, [first], [second], attacks, _PLAYS, exact)
 
 
 def exponential(question: Question) -> Case:
@@ -73,9 +66,8 @@ def exponential(question: Question) -> Case:
 
     weights = [np.exp(mechanism.rate * scores([record])) for record in (1.0, 0.0)]
     first, second = (weight / weight.sum() for weight in weights)
-    return _chosen(
-        question, _released(mechanism, scores), (1.0, 0.0), (first, second), "one score rises, all others' fall"
-    )
+    where = "one score rises, all others' fall"
+    return _chosen(question, _released(mechanism, scores), (1.0, 0.0), (first, second), where)
 
 
 def sparse_vector(question: Question) -> Case:

@@ -1,8 +1,9 @@
 """Audits of private statistics, scores and the oracle: records as they come, clipped by the function itself."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -35,43 +36,32 @@ def _histogram(ages: Any, **budget: Any) -> Any:
     return statistics.histogram(np.clip(ages // 50, 0, 1), levels=[0.0, 1.0], **budget)
 
 
-class _Always:
-    """A public model that says 'old' of everybody, and is certain of it."""
+@final
+@dataclass(frozen=True)
+class _PublicModel:
+    """A public model: its classes, and the probability of each of them at some ages."""
 
-    classes_ = (False, True)
-
-    def predict_proba(self, ages: Any) -> Any:
-        """Return 0 and 1 for every age."""
-        return np.tile([0.0, 1.0], (len(ages), 1))
-
-    def predict(self, ages: Any) -> Any:
-        """Return True for every age."""
-        return np.ones(len(ages), dtype=bool)
-
-
-class _Old:
-    """A public model of two classes, whose probability of being old is the age over 100."""
-
-    classes_ = (False, True)
+    classes_: tuple[Any, ...]
+    chances: Callable[[Floats], Floats]
 
     def predict_proba(self, ages: Any) -> Any:
-        """Return the probabilities of both classes."""
-        chance = np.clip(np.asarray(ages) / 100, 0.0, 1.0)
-        return np.column_stack([1 - chance, chance])
-
-
-class _Thirds:
-    """A public model of three classes: certain that the young are the first, and undecided between the others."""
-
-    classes_ = (0, 1, 2)
-
-    def predict_proba(self, ages: Any) -> Any:
-        """Return the probabilities of the three classes."""
-        return np.where(np.asarray(ages)[:, None] < 50, [1.0, 0.0, 0.0], [0.0, 0.5, 0.5])
+        """Return the probabilities of all classes."""
+        return self.chances(np.asarray(ages))
 
     def predict(self, ages: Any) -> Any:
         """Return the likeliest class."""
-        return self.predict_proba(ages).argmax(axis=1)
+        return np.asarray(self.classes_)[self.predict_proba(ages).argmax(axis=1)]
+
+
+def _by_age(ages: Floats) -> Floats:
+    chance = np.clip(ages / 100, 0.0, 1.0)
+    return np.column_stack([1 - chance, chance])
+
+
+# Certain that everybody is old; old with the age over 100; certain of the young alone, and undecided between the rest.
+_ALWAYS = _PublicModel((False, True), lambda ages: np.tile([0.0, 1.0], (len(ages), 1)))
+_OLD = _PublicModel((False, True), _by_age)
+_THIRDS = _PublicModel((0, 1, 2), lambda ages: np.where(ages[:, None] < 50, [1.0, 0.0, 0.0], [0.0, 0.5, 0.5]))
 
 
 class _Fifty:
@@ -84,14 +74,14 @@ class _Fifty:
 
 def _report(ages: Any, bins: Any = "auto", **budget: Any) -> Floats:
     """What is released about the lowest of the one class and the highest of the other, which the record can be."""
-    young, old = evaluation.report(_Old(), ages, ages > 50, bins=bins, **budget).release.value.counts
+    young, old = evaluation.report(_OLD, ages, ages > 50, bins=bins, **budget).release.value.counts
     return np.array([young[0], old[-1]])
 
 
 def _table(ages: Any, **budget: Any) -> Floats:
     """The whole table of three classes, each number in units of its noise."""
     labels = np.where(np.asarray(ages) < 50, 0, 2)
-    table = evaluation.report(_Thirds(), ages, labels, bins=[0.3, 0.5, 0.7], **budget).release.value
+    table = evaluation.report(_THIRDS, ages, labels, bins=[0.3, 0.5, 0.7], **budget).release.value
     counts = [count / noise for count, noise in zip(table.counts, table.count_noise, strict=True)]
     assert table.right is not None
     return np.concatenate([*counts, table.right.ravel() / table.right_noise])
@@ -120,7 +110,7 @@ def _persons(question: Question) -> Case:
 
 def _confusion(ages: Any, **budget: Any) -> Floats:
     """What is released about either class that the record can be."""
-    return np.asarray(evaluation.confusion_matrix(_Always(), ages, ages > 50, **budget).release.value)[:, 1]
+    return np.asarray(evaluation.confusion_matrix(_ALWAYS, ages, ages > 50, **budget).release.value)[:, 1]
 
 
 def _regression(ages: Any, **budget: Any) -> Floats:
@@ -158,7 +148,7 @@ STATISTICS = (
     Audited("statistics.quantile", _of_ages(_quantile, Learned()), delta=0.0),
     Audited(
         "evaluation.accuracy",
-        _of_ages(lambda ages, **budget: evaluation.accuracy(_Always(), ages, ages > 50, **budget).release),
+        _of_ages(lambda ages, **budget: evaluation.accuracy(_ALWAYS, ages, ages > 50, **budget).release),
     ),
     Audited("evaluation.report", _of_ages(_in_bins, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
     Audited("evaluation.report-chosen", _of_ages(_report, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
@@ -166,9 +156,7 @@ STATISTICS = (
     Audited("evaluation.report-persons", _persons),
     Audited(
         "evaluation.log_loss",
-        _of_ages(
-            lambda ages, **budget: evaluation.log_loss(_Always(), ages, ages > 50, **budget).release, _HIGH_ANSWER
-        ),
+        _of_ages(lambda ages, **budget: evaluation.log_loss(_ALWAYS, ages, ages > 50, **budget).release, _HIGH_ANSWER),
     ),
     Audited("evaluation.confusion_matrix", _of_ages(_confusion, Canary((-1.0, 1.0)))),
     Audited("evaluation.report-regression", _of_ages(_regression, Canary((-1.0, 1.0, -1.0, 1.0)), **_SCORES)),

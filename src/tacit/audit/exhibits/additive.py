@@ -35,9 +35,8 @@ def laplace_deviation(question: Question) -> Case:
 
     The scale is then smaller by sqrt(2), and the true epsilon larger by as much.
     """
-    claim = question.claim
-    scale = 1 / (claim.epsilon * math.sqrt(2))
-    return _laplace_case(claim, _total, scale, ([0.0], [1.0]), 100_000, "a count moves by 1")
+    scale = 1 / (question.claim.epsilon * math.sqrt(2))
+    return _laplace_case(question.claim, _total, scale, ([0.0], [1.0]), 100_000, "a count moves by 1")
 
 
 def float_noise(question: Question) -> Case:
@@ -54,9 +53,7 @@ def lecture_least_squares(question: Question) -> Case:
     One record that is not zero decides the whole solution: it moves by 2 where the theorem, at M = N = P = k = 1,
     claims 4/n. The true epsilon is n/2 times the claimed one.
     """
-    claim = question.claim
-    count = 20
-    scale = 4 / count / claim.epsilon
+    claim, count = question.claim, 20
 
     def solution(data: Any) -> Floats:
         rows, targets = data
@@ -64,7 +61,8 @@ def lecture_least_squares(question: Question) -> Case:
 
     rows, targets = np.eye(count)[-1], np.ones(count)
     pair = (rows, targets), (rows, targets - 2 * rows)
-    return _laplace_case(claim, solution, scale, pair, 40_000, f"n={count}, one row is not 0 and its target flips")
+    where = f"n={count}, one row is not 0 and its target flips"
+    return _laplace_case(claim, solution, 4 / count / claim.epsilon, pair, 40_000, where)
 
 
 def unregularised_intercept(question: Question) -> Case:
@@ -104,5 +102,5 @@ def shared_noise(question: Question) -> Case:
     mechanism = Additive(hinge_solutions, lambda plays: np.repeat(grid_laplace(scale, plays)[:, None], 3, axis=1))
     row = np.array([[1.0]])
     exact = Exact(math.inf, None, 1, "one record, its class changes")
-    attacks = (Canary((1.0, -1.0, 0.0)),)
-    return Case(claim, mechanism, (row, np.array([0])), (row, np.array([1])), attacks, 20_000, exact)
+    attack = Canary((1.0, -1.0, 0.0))
+    return Case(claim, mechanism, (row, np.array([0])), (row, np.array([1])), (attack,), 20_000, exact)

@@ -19,9 +19,9 @@ from tacit.noise import power_of_two_below
 from tacit.numerics.arrays import Floats
 
 
-def nips2008_law(epsilon: float, ridge: float, norm: float = 1.0) -> ObjectiveLaw:
-    """Return the law of the 2008 paper's Algorithm 2 as published: noise 2R/epsilon, whatever n lambda is."""
-    return ObjectiveLaw(LOGISTIC, ridge, NoiseLaw(2 * norm / epsilon))
+def nips2008_law(epsilon: float, ridge: float) -> ObjectiveLaw:
+    """Return the law of the 2008 paper's Algorithm 2 as published: noise 2/epsilon at R = 1, whatever n lambda is."""
+    return ObjectiveLaw(LOGISTIC, ridge, NoiseLaw(2 / epsilon))
 
 
 def nips2008(question: Question) -> Case:

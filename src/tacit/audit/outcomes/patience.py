@@ -8,7 +8,7 @@ then hangs itself, and says nothing.
 import signal
 import threading
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, final
 
 from tacit.checks import finite_number
@@ -59,9 +59,7 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, self._seconds, max(0.05, self._seconds / 10))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the clock."""
         self.stop()
 

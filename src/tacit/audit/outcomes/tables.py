@@ -61,10 +61,7 @@ def _wholes(values: np.ndarray[Any, Any], trace: Trace, path: str) -> None:
 
 def _floats(values: np.ndarray[Any, Any], trace: Trace, path: str) -> None:
     if values.dtype.kind == "c":
-        flat = values.ravel()
-        parts = np.stack([flat.real, flat.imag], axis=-1)
-        _floats(parts, trace, path)
-        return
+        values = np.stack([values.real.ravel(), values.imag.ravel()], axis=-1)
     trace.number(path, values)
     if values.dtype.itemsize > 8:
         trace.number(f"{path}~low", values.ravel() - trace.numbers[path].astype(values.dtype))
