@@ -13,6 +13,7 @@ damage, not forgery: a file can be written by anybody, and reading it builds not
 """
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -77,6 +78,11 @@ def unpack(path: str | Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     except OSError as failure:
         reason = (failure.strerror or "the system refused it").lower()
         raise ModelFileError(f"there is no model file that can be read: {reason}. Name another file.") from None
+
+
+def unpack_bytes(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+    """Return the same of a file's bytes."""
+    return _read(io.BytesIO(data), len(data))
 
 
 def _opened(path: str | Path) -> BinaryIO:

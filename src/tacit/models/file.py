@@ -1,10 +1,11 @@
 """Saving a fitted estimator and loading it again: the same class, the same predictions, bit for bit."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.data.encoder import PublicEncoder
@@ -14,7 +15,7 @@ from tacit.estimators.saving.declared import ENCODER
 from tacit.estimators.saving.fields import Field, Plain, Saved, read_fields
 from tacit.estimators.saving.packing import ReadingAside, Writing, WritingAside
 from tacit.files import write_whole
-from tacit.models.container import check_document, pack, short, unpack
+from tacit.models.container import check_document, pack, short, unpack, unpack_bytes
 from tacit.models.kinds import class_of, kind_of
 from tacit.reports.card import Card, card_of_model
 from tacit.version import VERSION
@@ -75,7 +76,15 @@ def load(path: str | Path) -> Any:
     Whatever the file holds, no code of it runs, and reading it takes little more memory than the file. A damaged or
     foreign file is refused with `ModelFileError`.
     """
-    document, arrays = unpack(path)
+    return _loaded(*unpack(path))
+
+
+def load_bytes(data: bytes) -> Any:
+    """Return the model in the bytes of a file, as `load` does."""
+    return _loaded(*unpack_bytes(data))
+
+
+def _loaded(document: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> Any:
     try:
         return _built(document, ReadingAside(arrays))
     except (ModelFileError, InvalidParameter) as error:

@@ -40,8 +40,7 @@ class _Frame:
 
     @classmethod
     def of(cls, title: str, first: float, last: float, low: float, high: float, left: float = _LEFT) -> "_Frame":
-        root = Element("svg", viewBox=f"0 0 {_WIDE:g} {_TALL:g}", role="img")
-        SubElement(root, "title").text = shown(title)
+        root = begun(shown(title), _WIDE, _TALL)
         return cls(root, low, high, first, last if last > first else first + 1, left)
 
     def x(self, value: float) -> float:
@@ -51,7 +50,7 @@ class _Frame:
         return _TALL - _BOTTOM - (value - self.low) / (self.high - self.low) * (_TALL - _TOP - _BOTTOM)
 
     def line(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        SubElement(self.root, "polyline", {"points": _points(points), "class": kind})
+        line(self.root, points, kind)
 
     def text(self, words: str, x: float, y: float, anchor: str = "middle") -> None:
         write(self.root, words, x, y, anchor)
@@ -65,7 +64,7 @@ class _Frame:
         self.text(f"change of {shown(effect.unit, _LONGEST_UNIT)}", self.left, _TOP - 2, "start")
 
     def dot(self, x: float, y: float, size: int, colour: int) -> None:
-        SubElement(self.root, "circle", _spot(x, y, size, f"dot c{colour}"))
+        dot(self.root, x, y, size, f"dot c{colour}")
 
     def axis(self) -> None:
         """Draw zero, and name some heights."""
@@ -76,11 +75,7 @@ class _Frame:
             self.line([(self.left - 2, self.y(tick)), (self.left, self.y(tick))], "zero")
 
     def done(self) -> Markup:
-        return Markup(tostring(self.root, encoding="unicode"))
-
-
-def _spot(x: float, y: float, size: int, kind: str) -> dict[str, str]:
-    return {"cx": _number(x), "cy": _number(y), "r": str(size), "class": kind}
+        return done(self.root)
 
 
 def effect_picture(effect: Effect, low: float, high: float) -> Markup:
@@ -160,7 +155,7 @@ def _surface(effect: Effect) -> Markup:
         box = _box(frame.root, left, top, frame.x(place + 1) - left, frame.y(other) - top, _sign(float(value)))
         box.set("fill-opacity", f"{abs(value) / largest:.3f}")
         if hidden[number, one, other]:
-            SubElement(frame.root, "circle", _spot(frame.x(place + 0.5), frame.y(other + 0.5), 1, "speck"))
+            dot(frame.root, frame.x(place + 0.5), frame.y(other + 0.5), 1, "speck")
     frame.caption(effect.column, f": up to {largest:.2g}{', dots: noise' if hidden.any() else ''}")
     return frame.done()
 
@@ -171,8 +166,7 @@ def bars(names: Sequence[str], values: Floats, noises: Floats | None, most: int 
     noise = np.zeros_like(values) if noises is None else np.nan_to_num(2 * noises)
     reach = float(np.max(np.abs(values[kept]) + noise[kept])) or 1.0
     tall = 20.0 * len(kept) + 34
-    root = Element("svg", viewBox=f"0 0 600 {tall:g}", role="img")
-    SubElement(root, "title").text = "coefficients with their noise"
+    root = begun("coefficients with their noise", 600, tall)
 
     def x(value: float) -> float:
         return 390 + 190 * value / reach
@@ -183,12 +177,11 @@ def bars(names: Sequence[str], values: Floats, noises: Floats | None, most: int 
         write(root, shown(str(names[index]), 30), 190, y + 4, "end")
         low, high = sorted((x(0), x(value)))
         _box(root, low, y - 5, high - low, 10, _sign(value))
-        ends = [(x(value - band), y), (x(value + band), y)]
-        SubElement(root, "polyline", {"points": _points(ends), "class": "whisker"})
-    SubElement(root, "polyline", {"points": _points([(x(0), 4), (x(0), tall - 24)]), "class": "zero"})
+        line(root, [(x(value - band), y), (x(value + band), y)], "whisker")
+    line(root, [(x(0), 4), (x(0), tall - 24)], "zero")
     for tick in ticks(-reach, reach):
         write(root, _amount(tick), x(tick), tall - 8, "middle")
-    return Markup(tostring(root, encoding="unicode"))
+    return done(root)
 
 
 def guess_picture(budget: Budget) -> Markup:
@@ -234,14 +227,13 @@ def square_picture(
 def budget_picture(before: float, now: float, left: float) -> Markup:
     """Draw what was spent before, what this release cost and what is left, as parts of one bar."""
     whole = before + now + left or 1.0
-    root = Element("svg", viewBox="0 0 600 22", role="img")
-    SubElement(root, "title").text = "the budget: spent before, this release, left"
+    root = begun("the budget: spent before, this release, left", 600, 22)
     start = 0.0
     for amount, kind in ((before, "spent"), (now, "now"), (left, "left")):
         width = 600 * amount / whole
         _box(root, start, 2, width, 18, kind)
         start += width
-    return Markup(tostring(root, encoding="unicode"))
+    return done(root)
 
 
 def _amount(value: float) -> str:
@@ -269,9 +261,31 @@ def shown(text: str, most: int = 60) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
+def begun(title: str, wide: float, tall: float) -> Element:
+    """Begin a picture of some size."""
+    root = Element("svg", viewBox=f"0 0 {wide:g} {tall:g}", role="img")
+    SubElement(root, "title").text = title
+    return root
+
+
+def done(root: Element) -> Markup:
+    """Return a picture as it stands in a page."""
+    return Markup(tostring(root, encoding="unicode"))
+
+
+def line(root: Element, points: Sequence[tuple[float, float]], kind: str) -> None:
+    """Draw a line through some places."""
+    SubElement(root, "polyline", {"points": _points(points), "class": kind})
+
+
 def write(root: Element, words: str, x: float, y: float, anchor: str) -> None:
     """Write words at a place."""
     SubElement(root, "text", {"x": _number(x), "y": _number(y), "text-anchor": anchor}).text = words
+
+
+def dot(root: Element, x: float, y: float, size: int, kind: str) -> None:
+    """Draw a spot."""
+    SubElement(root, "circle", {"cx": _number(x), "cy": _number(y), "r": str(size), "class": kind})
 
 
 def _box(root: Element, x: float, y: float, width: float, height: float, kind: str) -> Element:

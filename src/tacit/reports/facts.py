@@ -14,6 +14,7 @@ from tacit.data.levels import Flag, Levelled, Ordinal
 from tacit.data.schema import Schema
 from tacit.version import VERSION
 
+DECLARED = "the names of the columns and all that is declared about them"
 _MOST_LEVELS = 400
 _ROOM_FOR_COLUMNS = 20_000
 
@@ -107,7 +108,7 @@ def adjacency_in_words(whom: Unit) -> str:
 
 def public_in_words(unit: Kind, public: tuple[str, ...]) -> str:
     """Say what was taken to be public, and is not protected."""
-    return "; ".join((PUBLIC[unit], "the names of the columns and all that is declared about them", *public)) + "."
+    return "; ".join((PUBLIC[unit], DECLARED, *public)) + "."
 
 
 def flavor(budget: Budget | None) -> str:

@@ -80,7 +80,5 @@ def _largest(names: Sequence[str], row: Floats) -> str:
 
 def _pairs(names: Any, shares: Floats) -> str:
     more = f" and {len(names) - _MOST_ON_A_LINE} more" if len(names) > _MOST_ON_A_LINE else ""
-    return (
-        ", ".join(f"{name} {share:.3f}" for name, share in list(zip(names, shares, strict=True))[:_MOST_ON_A_LINE])
-        + more
-    )
+    pairs = list(zip(names, shares, strict=True))[:_MOST_ON_A_LINE]
+    return ", ".join(f"{name} {share:.3f}" for name, share in pairs) + more

@@ -8,8 +8,9 @@ from typing import Any
 from tacit.accounting.events import event_from_json
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import LearnedFrom
+from tacit.estimators.saving.fields import TEXT, TRUTH
 
-_LONGEST = 10**5
+_is_text, _is_truth = TEXT.holds, TRUTH.holds
 _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
 
 
@@ -19,18 +20,6 @@ def check_own(own: object) -> None:
         raise InvalidParameter(
             f"a card's own section must be an object of {', '.join(_PARTS)}, each as tacit writes it."
         )
-
-
-def _is_text(value: object) -> bool:
-    """Whether this is a text, not too long, that UTF-8 can spell."""
-    try:
-        return isinstance(value, str) and len(value) <= _LONGEST and value.encode("utf-8") is not None
-    except UnicodeEncodeError:
-        return False
-
-
-def _is_truth(value: object) -> bool:
-    return isinstance(value, bool)
 
 
 def _are_texts(value: object) -> bool:
@@ -53,10 +42,12 @@ def _is_amount(value: object) -> bool:
     return _has(value, {"words": _is_text, "epsilon": _is_exact, "delta": _is_exact})
 
 
+def _is_whole(value: object) -> bool:
+    return type(value) is int
+
+
 def _is_entry(value: object) -> bool:
-    return _has(
-        value, {"number": lambda each: type(each) is int, "time": _is_text, "part": _are_texts, "hash": _is_text}
-    )
+    return _has(value, {"number": _is_whole, "time": _is_text, "part": _are_texts, "hash": _is_text})
 
 
 def _is_account(value: object) -> bool:

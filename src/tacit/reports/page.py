@@ -59,9 +59,7 @@ def model_page(
     release, encoder = model.release_, getattr(model, "encoder_", None)
     drawn = learned(model)
     return _template().render(
-        title=type(model).__name__
-        if encoder is None
-        else f"{type(model).__name__}: {shown(str(encoder.schema.target))}",
+        title=type(model).__name__ + ("" if encoder is None else f": {shown(str(encoder.schema.target))}"),
         kept=REHEARSED if (scores_guarantee or release.guarantee).startswith("NOT private") else "private",
         private=release.private,
         guarantee=release.guarantee,

@@ -1,11 +1,14 @@
 """Private scores as the report shows them."""
 
+from typing import Any
+
 from markupsafe import Markup
 
 from tacit.evaluation import ClassesReport, RegressionReport, Report, TwoClassReport
 from tacit.evaluation.figure import in_words, number
+from tacit.reports.card import Card
 from tacit.reports.drawing import shown, square_picture
-from tacit.reports.page import Scored
+from tacit.reports.page import Scored, model_page
 
 _MOST_CLASSES = 6
 _LONGEST_TITLE = 500
@@ -24,6 +27,14 @@ def scored(report: Report) -> list[Scored]:
         words = ", ".join(f"{name.replace('_', ' ')} {rates[name]:.3f}" for name in _RATES)
         found.append(Scored(f"positive above {rates['threshold']:g}", "", words))
     return found
+
+
+def scores_page(model: Any, card: Card, report: Report, again: str = "") -> str:
+    """Return the page about a model, and a report on it."""
+    return model_page(
+        model, card, again=again, scores=scored(report), scores_guarantee=report.release.guarantee,
+        pictures=pictures_of(report),
+    )  # fmt: skip
 
 
 def at_thresholds(report: Report) -> list[dict[str, float]]:

@@ -60,9 +60,7 @@ class MethodVerdict:
         known = all(isinstance(text, str) and len(text) <= _LONGEST for text in texts) and self.verdict in VERDICTS
         known = known and all(_is_number(number) for number in (self.epsilon, self.delta, self.plays, self.confidence))
         known = known and _is_variant(self.variant) and isinstance(self.options, str)
-        known = (
-            known and re.fullmatch(r"[\w.-]+", self.name) is not None and _OPTIONS.fullmatch(self.options) is not None
-        )
+        known = known and bool(re.fullmatch(r"[\w.-]+", self.name) and _OPTIONS.fullmatch(self.options))
         if not known or not _is_date(self.date):
             raise InvalidParameter(
                 "this is no verdict of the auditor. Wanted is what `tacit audit NAME --epsilon E --json` prints."
@@ -72,9 +70,7 @@ class MethodVerdict:
     def of_json(cls, plain: object) -> Self:
         """Read what the command printed."""
         claim = plain.get("claim") if isinstance(plain, Mapping) else None
-        found: Mapping[str, Any] = (
-            {**plain, **claim} if isinstance(plain, Mapping) and isinstance(claim, Mapping) else {}
-        )
+        found = {**plain, **claim} if isinstance(plain, Mapping) and isinstance(claim, Mapping) else {}
         return cls(**{name: found.get(name) for name in cls.__dataclass_fields__})  # type: ignore[arg-type]
 
     @property
