@@ -42,12 +42,11 @@ def serve(
         if demo:
             tokens = run.prepare_demo(settings)
             address = f"http://{settings.host}:{settings.port}"
-            plain = {"address": address, "analyst": tokens.analyst, "custodian": tokens.custodian}
             words = (
-                f"Adult is served at {address}\nanalyst    {tokens.analyst}\ncustodian  {tokens.custodian}\n\n"
-                f"curl -H 'Authorization: Bearer {tokens.analyst}' {address}/v1/datasets"
+                f"Adult is served at {address}\nanalyst    {tokens['analyst']}\ncustodian  {tokens['custodian']}\n\n"
+                f"curl -H 'Authorization: Bearer {tokens['analyst']}' {address}/v1/datasets"
             )
-            out.result(plain, words)
+            out.result({"address": address, **tokens}, words)
         else:
             out.note(f"Serving at http://{settings.host}:{settings.port}; Ctrl-C ends it.")
         run.serve(settings)

@@ -1,10 +1,9 @@
 """Who asks: the token of a request, checked before anything else is looked at."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from tacit.service.guard import LEAVING, WHO
@@ -49,17 +48,22 @@ def let_in(request: Request, caller: Caller) -> Caller:
 Anyone = Annotated[Caller, Depends(caller_of)]
 
 
-def _of_scope(*scopes: Scope) -> Callable[[Caller], Awaitable[Caller]]:
-    async def check(caller: Anyone) -> Caller:
+def of_scope(who: Any, *scopes: Scope) -> Any:
+    """Return what finds out who asks, and refuses whoever has another scope."""
+
+    async def check(caller: Caller = who) -> Caller:
         if caller.scope not in scopes:
             raise forbidden(caller.scope)
         return caller
 
-    return check
+    return Depends(check)
 
 
-Custodian = Annotated[Caller, Depends(_of_scope("custodian"))]
-Analyst = Annotated[Caller, Depends(_of_scope("analyst"))]
-AnalystOrCustodian = Annotated[Caller, Depends(_of_scope("analyst", "custodian"))]
-Inspector = Annotated[Caller, Depends(_of_scope("custodian", "auditor"))]
+_ANYONE = Depends(caller_of)
+Custodian = Annotated[Caller, of_scope(_ANYONE, "custodian")]
+Analyst = Annotated[Caller, of_scope(_ANYONE, "analyst")]
+AnalystOrCustodian = Annotated[Caller, of_scope(_ANYONE, "analyst", "custodian")]
+Inspector = Annotated[Caller, of_scope(_ANYONE, "custodian", "auditor")]
 """Who may look at accounts: the custodian and auditors."""
+
+Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same for a retry, else another one.")]

@@ -11,7 +11,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
 from tacit.queries.oracle.plan import Plan
-from tacit.service.datasets import Dataset, amount
+from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.expected import error_of_plan
 from tacit.service.plain import plain_plan
 from tacit.service.questions import queries_of
@@ -25,12 +25,16 @@ Part = Literal["all", "train", "test"]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Questions(BaseModel):
+class Body(BaseModel):
+    """What is sent: these fields and no others, of exactly their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Questions(Body):
     """Statistical queries that are asked together, for one charge."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={"examples": [{"queries": [{"mean": "age > 60"}], "epsilon": 0.1}]},
     )
 
@@ -49,7 +53,7 @@ class Questions(BaseModel):
         return self.model_dump(exclude={"queries", "part"})
 
 
-def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Questions) -> Mapping[str, Any]:
+def ask(state: State, caller: Caller, key: str, dataset: RegisteredTable, questions: Questions) -> Mapping[str, Any]:
     """Answer questions, charged once to the caller however often they come under this key."""
     queries = _queries(questions, dataset)
     asked, memory = Asked(caller, key, "queries", dataset, questions.model_dump()), Remembering(state)
@@ -63,7 +67,7 @@ def ask(state: State, caller: Caller, key: str, dataset: Dataset, questions: Que
     return answered(state, asked, compute, also=memory.keep)
 
 
-def price_of_questions(dataset: Dataset, caller: Caller, questions: Questions) -> Mapping[str, Any]:
+def price_of_questions(dataset: RegisteredTable, caller: Caller, questions: Questions) -> Mapping[str, Any]:
     """Say what questions would cost, and how far their answers may be off; no record is read, nothing is charged."""
     queries = _queries(questions, dataset)
     oracle = dataset.oracle(questions.part, dataset.ledger(caller))
@@ -100,7 +104,7 @@ def paying(oracle: StatisticalOracle) -> Ledger:
     return oracle.ledger
 
 
-def _queries(questions: Questions, dataset: Dataset) -> list[Query]:
+def _queries(questions: Questions, dataset: RegisteredTable) -> list[Query]:
     return queries_of(questions.queries, dataset.n, dataset.most_work)
 
 
@@ -132,7 +136,7 @@ def _noise_error(query: Query, queries: Sequence[Query], plan: Plan) -> float:
     return plan.noise_error * query.unit / max(each.unit for each in queries)
 
 
-Pricing = Callable[[Dataset, Caller, Mapping[str, Any]], Mapping[str, Any]]
+Pricing = Callable[[RegisteredTable, Caller, Mapping[str, Any]], Mapping[str, Any]]
 PRICES: dict[str, Pricing] = {
     "queries": lambda dataset, caller, body: price_of_questions(dataset, caller, Questions.model_validate(body))
 }

@@ -28,7 +28,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 @final
-class Dataset:
+class RegisteredTable:
     """One table that a custodian registered.
 
     `document` is what was declared about it, all of it public; `kept` says where the records are, and is not.
@@ -148,7 +148,7 @@ class Datasets:
 
     def __init__(self, state: State, settings: Settings) -> None:
         self._state, self._settings, self.witness = state, settings, witness_at(settings.witness)
-        self._open: dict[str, Dataset] = {}
+        self._open: dict[str, RegisteredTable] = {}
 
     def check(self) -> None:
         """Open every account; refuse to start over one whose history lost what its witness was told."""
@@ -157,27 +157,25 @@ class Datasets:
 
     def names(self) -> list[str]:
         """Return the names of all data sets whose account was not given up."""
-        with self._state.reading() as connection:
-            rows = connection.execute(sa.select(DATASET.c.name, DATASET.c.document).order_by(DATASET.c.name)).all()
+        rows = self._state.rows(sa.select(DATASET.c.name, DATASET.c.document).order_by(DATASET.c.name))
         return [row.name for row in rows if not self._is_given_up(json.loads(row.document))]
 
-    def get(self, name: str) -> Dataset:
+    def get(self, name: str) -> RegisteredTable:
         """Return a data set; refuse a name that none has."""
         if not NAME.fullmatch(name):
             raise missing("data set")
         if name not in self._open:
-            with self._state.reading() as connection:
-                row = connection.execute(sa.select(DATASET).where(DATASET.c.name == name)).first()
+            row = self._state.row(sa.select(DATASET).where(DATASET.c.name == name))
             if row is None or self._is_given_up(json.loads(row.document)):
                 raise missing("data set")
-            found = Dataset(json.loads(row.document), json.loads(row.kept), self._settings, self.witness)
+            found = RegisteredTable(json.loads(row.document), json.loads(row.kept), self._settings, self.witness)
             return self._open.setdefault(name, found)
         return self._open[name]
 
     def _is_given_up(self, document: Mapping[str, Any]) -> bool:
         return document["account"] in self._settings.given_up
 
-    def seen_by(self, caller: Caller) -> list[Dataset]:
+    def seen_by(self, caller: Caller) -> list[RegisteredTable]:
         """Return the data sets that a caller's token is for."""
         return [self.get(name) for name in self.names() if caller.sees(name)]
 
@@ -187,7 +185,7 @@ class Datasets:
         for account in {each.document["account"]: each.account for each in found}.values():
             account.acting(witness=self.witness).note(text)
 
-    def of(self, caller: Caller, name: str) -> Dataset:
+    def of(self, caller: Caller, name: str) -> RegisteredTable:
         """Return a data set that a caller's token is for; refuse others as if they were not there."""
         if not caller.sees(name):
             raise missing("data set")

@@ -1,8 +1,5 @@
 """A service to try: the bundled Adult census table, an analyst and a custodian."""
 
-from dataclasses import dataclass
-from typing import final
-
 from tacit.budget import Budget
 from tacit.data.bundled import adult_schema, load_adult
 from tacit.service.registering import Declared, register
@@ -10,17 +7,8 @@ from tacit.service.service import Service
 from tacit.service.settings import Settings
 
 
-@final
-@dataclass(frozen=True)
-class Demo:
-    """The tokens of a demonstration, which are told once."""
-
-    analyst: str
-    custodian: str
-
-
-def prepare_demo(settings: Settings) -> Demo:
-    """Register Adult unless it is there already, and make a token for an analyst and one for the custodian."""
+def prepare_demo(settings: Settings) -> dict[str, str]:
+    """Register Adult unless it is there already, and return new tokens for an analyst and the custodian."""
     service = Service(settings)
     try:
         if "adult" not in service.datasets.names():
@@ -32,6 +20,6 @@ def prepare_demo(settings: Settings) -> Demo:
                 public=("these records: Adult is a public data set",),
             )
             register(declared, load_adult("all", missing="keep"), service.state, settings)
-        return Demo(service.tokens.make("analyst", "analyst")[1], service.tokens.make("custodian", "custodian")[1])
+        return {scope: service.tokens.make(scope, scope)[1] for scope in ("analyst", "custodian")}
     finally:
         service.close()

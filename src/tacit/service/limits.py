@@ -17,11 +17,8 @@ class Meter:
     """Counts the requests of each token: a bucket that fills evenly, and those under way."""
 
     def __init__(self, limits: Limits) -> None:
-        self._rate, self._room, self._at_once = (
-            limits.requests_per_minute / 60,
-            limits.requests_per_minute,
-            limits.at_once,
-        )
+        self._room, self._at_once = limits.requests_per_minute, limits.at_once
+        self._rate = self._room / 60
         self._turn = threading.Lock()
         self._buckets: dict[str, tuple[float, float]] = {}
         self._under_way: dict[str, int] = {}

@@ -3,6 +3,7 @@
 What is told of a release is what was released: everything that a report says is computed from its table.
 """
 
+import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, get_type_hints
@@ -32,26 +33,11 @@ from tacit.evaluation.sketch import Sketched
 from tacit.evaluation.table import ScoreTable
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats, Truths
+from tacit.queries.learners.saved import PLANS
 from tacit.queries.oracle.plan import Plan
 
 _MOST_NUMBERS = 2**23
 _SIZE = whole(0, 2**62)
-_PLAN = Struct(
-    Plan,
-    {
-        "noise": word_of(("laplace", "gaussian")),
-        "budget": RELEASE.fields["budget"],
-        "sampling_error": Scalar(0.0),
-        "noise_error": Scalar(0.0),
-        "confidence": Scalar(0.0, 1.0),
-        "n": _SIZE,
-        "size": _SIZE,
-        "of": word_of(("population", "sample")),
-        "parts": _SIZE,
-        "rounds": _SIZE,
-        "whom": RELEASE.fields["whom"],
-    },
-)
 _BY_TYPE: dict[Any, Field] = {
     Floats: Numbers(""),
     Truths: Numbers("", kind="bool"),
@@ -108,14 +94,19 @@ _PREDICTOR = Struct(
 )
 
 
+def finite(number: float) -> float | None:
+    """Return a number, None for what is none or has no bound."""
+    return float(number) if math.isfinite(number) else None
+
+
 def plain_plan(plan: Plan) -> Any:
     """Return a plan as plain values."""
-    return _PLAN.write(plan, WritingInline())
+    return PLANS.inner.write(plan, WritingInline())
 
 
 def plan_of(plain: Any) -> Plan:
     """Return the plan that was written."""
-    found: Plan = _read(_PLAN, plain)
+    found: Plan = _read(PLANS.inner, plain)
     return found
 
 
@@ -153,7 +144,7 @@ def predictor_facts(plain: Any) -> Mapping[str, Any]:
     return {**found, "release_": found["release_"].map(lambda _: "answers on demand")}
 
 
-def _read(field: Struct | Either, plain: Any) -> Any:
+def _read(field: Field, plain: Any) -> Any:
     try:
         return field.read(plain, ReadingInline(_MOST_NUMBERS))
     except (ModelFileError, KeyError, IndexError):

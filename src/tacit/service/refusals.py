@@ -72,7 +72,7 @@ _WITHHELD = (FileNotWritten, LedgerError)
 """Their words name files and databases of the host, where it may be otherwise in a moment."""
 
 
-def status_of(error: TacitError) -> HTTPStatus:
+def status_of(error: BaseException) -> HTTPStatus:
     """Return the status that an error is answered with."""
     if isinstance(error, Refusal):
         return error.status
@@ -84,7 +84,7 @@ def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str
     if isinstance(error, Refusal):
         return shape(error.kind, str(error), error.charged if charged is None else charged)
     paid = isinstance(error, QueryFailed) if charged is None else charged
-    status = status_of(error) if isinstance(error, TacitError) else HTTPStatus.INTERNAL_SERVER_ERROR
+    status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return shape("UnexpectedFailure", "", paid)
     withheld = status == HTTPStatus.SERVICE_UNAVAILABLE and isinstance(error, _WITHHELD)
@@ -94,10 +94,9 @@ def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str
 
 def told(error: BaseException, *, charged: bool | None) -> Refusal:
     """Return the refusal that an error is told as, with what was charged."""
-    status = status_of(error) if isinstance(error, TacitError) else HTTPStatus.INTERNAL_SERVER_ERROR
     said = body_of(error)["error"]
     wait = error.wait if isinstance(error, Refusal) else None
-    return Refusal(status, said["kind"], said["message"], charged=charged, wait=wait)
+    return Refusal(status_of(error), said["kind"], said["message"], charged=charged, wait=wait)
 
 
 def shape(kind: str, message: str, charged: bool | None = False) -> Mapping[str, Any]:

@@ -26,6 +26,7 @@ from tacit.data.sources.kept import keep
 from tacit.errors import InvalidParameter, LedgerExists
 from tacit.files import private_folder
 from tacit.noise import unique_name
+from tacit.reports.facts import DECLARED
 from tacit.service.blocks import TimeBlock
 from tacit.service.clock import now
 from tacit.service.datasets import NAME
@@ -41,7 +42,6 @@ from tacit.service.tokens import OWNER, OWNER_WORDS
 Accountant = Literal["basic", "renyi", "gaussian"]
 Others = Mapping[str, tuple[dict[str, Any], dict[str, Any]]]
 """What is declared of each data set there is, and the marks of its table."""
-_COLUMNS = "the names of the columns and all that is declared about them"
 
 
 @final
@@ -194,7 +194,7 @@ def _kept(declared: Declared, records: Records, place: Place | None, settings: S
 
 def _document(declared: Declared, records: Records) -> dict[str, Any]:
     block = declared.block
-    public = [PUBLIC[records.whom.kind], _COLUMNS, *declared.public]
+    public = [PUBLIC[records.whom.kind], DECLARED, *declared.public]
     if block is not None:
         public.append(f"which block of the series {block.series!r} a record is in, fixed for good by {block.column!r}")
     return {

@@ -34,9 +34,8 @@ class Remembering(Memory):
 
     def recall(self, ledger: Ledger, question: str) -> Mapping[str, Any] | None:
         """Look among the answers that were kept."""
-        with self._state.reading() as connection:
-            content = connection.execute(_SELECT, {"account": ledger.name, "question": question}).scalar()
-        return None if content is None else dict(json.loads(content))
+        row = self._state.row(_SELECT, {"account": ledger.name, "question": question})
+        return None if row is None else dict(json.loads(row.content))
 
     def record(self, ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note an answer that will be kept."""

@@ -23,7 +23,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.errors import LedgerBusy, LedgerError, TacitError
 from tacit.noise import unique_name
 from tacit.service.clock import now
-from tacit.service.datasets import Dataset
+from tacit.service.datasets import RegisteredTable
 from tacit.service.refusals import Refusal, told
 from tacit.service.state import State
 from tacit.service.tokens import Caller
@@ -56,7 +56,7 @@ class Asked:
     caller: Caller
     key: str
     route: str
-    dataset: Dataset
+    dataset: RegisteredTable
     body: Any
 
     @property
@@ -113,30 +113,29 @@ def answered(
     raise refusal
 
 
-def asked_before(row: Mapping[Any, Any], entry_of: Callable[[str, str], int | None]) -> dict[str, Any]:
+def asked_before(row: Any, entry_of: Callable[[str, str], int | None]) -> dict[str, Any]:
     """Return what is told of a request later: by whom, what for, how far it came and what it cost.
 
     What was charged for an answer that there is not is read from the account, by `entry_of` a data set and a ticket:
     0 if there is none, and None, which is not known, while the account cannot be asked.
     """
-    answer = json.loads(row["answer"] or "{}")
+    answer = json.loads(row.answer or "{}")
     # What began a job is as far as the job.
-    is_job = row["became"] is not None
-    result = answer if not is_job else json.loads(row["result"]) if row["became"] == "done" else {}
-    told = {name: row[name] for name in ("owner", "key", "route", "dataset", "state", "created")}
+    is_job = row.became is not None
+    result = answer if not is_job else json.loads(row.result) if row.became == "done" else {}
+    told = {name: getattr(row, name) for name in ("owner", "key", "route", "dataset", "state", "created")}
     told |= {"cost": result.get("cost"), "entry": result.get("entry"), "job": answer.get("job")}
-    told["state"] = row["became"] if is_job else row["state"]
+    told["state"] = row.became if is_job else row.state
     told["charged"] = told["entry"] is not None
     if not result and told["state"] != "refused":
-        found = entry_of(row["dataset"], row["job_ticket"] if is_job else row["ticket"])
+        found = entry_of(row.dataset, row.job_ticket if is_job else row.ticket)
         told |= {"charged": found if found is None else bool(found), "entry": found or None}
     return told
 
 
 def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
     """Write a request down unless it is there; return its ticket, its answer if it has one, and if nobody began it."""
-    with state.reading() as connection:
-        row = _row(connection, asked)
+    row = state.row(_SELECT, _whose(asked))
     is_new = row is None or row.state == "refused"
     if row is None:
         values = {
@@ -145,7 +144,7 @@ def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
         }  # fmt: skip
         with state.writing() as connection:
             connection.execute(_INSERT, values)
-            row = _row(connection, asked)
+            row = connection.execute(_SELECT, _whose(asked)).one()
     if row.digest != asked.digest:
         raise Refusal(
             HTTPStatus.CONFLICT,
@@ -158,8 +157,7 @@ def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
 def _found(state: State, asked: Asked) -> Answer | None:
     """Return the answer if somebody kept one; nothing if that cannot be told now."""
     try:
-        with state.reading() as connection:
-            row = _row(connection, asked)
+        row = state.row(_SELECT, _whose(asked))
         return None if row is None else _given(state, asked, row)
     except TacitError:
         return None
@@ -182,7 +180,7 @@ def _keep(state: State, asked: Asked, answer: Answer) -> tuple[Answer, bool]:
     with state.writing() as connection:
         is_ours = connection.execute(_UPDATE_ANSWER, {"answer": text, **_whose(asked)}).rowcount == 1
         if not is_ours:
-            text = _row(connection, asked).answer
+            text = connection.execute(_SELECT, _whose(asked)).one().answer
     kept: Answer = json.loads(text)
     return kept, is_ours
 
@@ -201,10 +199,6 @@ def _mark(
 
 def _whose(asked: Asked) -> dict[str, str]:
     return {"owner": asked.caller.name, "key": asked.key}
-
-
-def _row(connection: sa.Connection, asked: Asked) -> Any:
-    return connection.execute(_SELECT, _whose(asked)).first()
 
 
 def _charged(ledger: Ledger) -> bool | None:

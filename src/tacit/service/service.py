@@ -52,8 +52,6 @@ class Service:
             query = query.where(REQUEST.c.dataset.in_(caller.datasets))
         if dataset is not None:
             query = query.where(REQUEST.c.dataset == dataset)
-        with self.state.reading() as connection:
-            rows = connection.execute(query).mappings().all()
         away: set[str] = set()
 
         def entry_of(name: str, ticket: str) -> int | None:
@@ -64,7 +62,7 @@ class Service:
                 away.add(name)
                 return None
 
-        return [asked_before(row, entry_of) for row in rows]
+        return [asked_before(row, entry_of) for row in self.state.rows(query)]
 
     def close(self) -> None:
         """Let go of what is held."""

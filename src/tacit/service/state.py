@@ -8,7 +8,7 @@ is registered twice meanwhile, the witness sees to, which knows the accounts tha
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
@@ -23,48 +23,23 @@ from tacit.errors import InvalidParameter
 from tacit.service.refusals import unavailable
 
 TABLES = sa.MetaData()
-DATASET = sa.Table(
-    "tacit_service_dataset",
-    TABLES,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("document", sa.Text, nullable=False),
-    sa.Column("kept", sa.Text, nullable=False),
-    sa.Column("marks", sa.Text, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-)
-TOKEN = sa.Table(
-    "tacit_service_token",
-    TABLES,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("scope", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-    sa.Column("datasets", sa.Text, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-    sa.Column("expires", sa.Text, nullable=False),
-    sa.Column("revoked", sa.Text),
-)
-REQUEST = sa.Table(
-    "tacit_service_request",
-    TABLES,
-    sa.Column("owner", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("digest", sa.Text, nullable=False),
-    sa.Column("ticket", sa.Text, nullable=False),
-    sa.Column("route", sa.Text, nullable=False),
-    sa.Column("dataset", sa.Text),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("answer", sa.Text),
-    sa.Column("created", sa.Text, nullable=False),
-    sa.Index("tacit_service_request_created", "created"),
-)
-ANSWER = sa.Table(
-    "tacit_service_answer",
-    TABLES,
-    sa.Column("account", sa.Text, primary_key=True),
-    sa.Column("question", sa.Text, primary_key=True),
-    sa.Column("content", sa.Text, nullable=False),
-)
+
+
+def table(name: str, key: str, texts: str, perhaps: str = "", *more: sa.schema.SchemaItem) -> sa.Table:
+    """Declare a table of texts: its key, those that every row has, those that a row may lack, and what is no text."""
+    columns = [
+        *(sa.Column(each, sa.Text, primary_key=True) for each in key.split()),
+        *(sa.Column(each, sa.Text, nullable=False) for each in texts.split()),
+        *(sa.Column(each, sa.Text) for each in perhaps.split()),
+    ]
+    return sa.Table(f"tacit_service_{name}", TABLES, *columns, *more)
+
+
+DATASET = table("dataset", "name", "document kept marks created")
+TOKEN = table("token", "id", "name scope hash datasets created expires", "revoked")
+_BY_AGE = sa.Index("tacit_service_request_created", "created")
+REQUEST = table("request", "owner key", "digest ticket route state created", "dataset answer", _BY_AGE)
+ANSWER = table("answer", "account question", "content")
 
 
 @final
@@ -115,6 +90,16 @@ class State:
         """Open a transaction that only reads."""
         with _translated(), self._engine.connect() as connection:
             yield connection
+
+    def rows(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> Sequence[sa.Row[Any]]:
+        """Return all rows that a query finds."""
+        with self.reading() as connection:
+            return connection.execute(query, values).all()
+
+    def row(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> Any:
+        """Return the first row that a query finds, None if it finds none."""
+        with self.reading() as connection:
+            return connection.execute(query, values).first()
 
     def alone(self, connection: sa.Connection) -> None:
         """Wait until nobody else is alone in a transaction that writes, until this one ends."""

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, final
+from typing import Any, Literal, final, get_args
 
 import sqlalchemy as sa
 
@@ -22,7 +22,7 @@ from tacit.service.refusals import missing
 from tacit.service.state import TOKEN, State
 
 Scope = Literal["custodian", "analyst", "auditor"]
-SCOPES: tuple[Scope, ...] = ("custodian", "analyst", "auditor")
+SCOPES = get_args(Scope)
 _FORM = re.compile(r"tacit_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
 OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,62}[A-Za-z0-9._@-])?")
 OWNER_WORDS = "a letter or a digit, and up to 63 more of them, of . _ @ - and of blanks that it does not end with"
@@ -61,13 +61,7 @@ class Tokens:
         self._state, self._note = state, note
 
     def make(
-        self,
-        name: str,
-        scope: str,
-        days: float = 90,
-        datasets: Sequence[str] | None = None,
-        *,
-        by: str = "the service",
+        self, name: str, scope: str, days: float = 90, datasets: Sequence[str] | None = None, *, by: str = "the service"
     ) -> tuple[str, str]:
         """Make a token; return its id, and its text, which is told this once.
 
@@ -82,15 +76,9 @@ class Tokens:
         for_which = None if datasets is None else sorted({str(each) for each in datasets})
         public, secret = unique_token()
         row = {
-            "id": public,
-            "name": name,
-            "scope": scope,
-            "hash": _digest(secret),
-            "datasets": json.dumps(for_which),
-            "created": now(),
-            "expires": in_days(days),
-            "revoked": None,
-        }
+            "id": public, "name": name, "scope": scope, "hash": _digest(secret), "datasets": json.dumps(for_which),
+            "created": now(), "expires": in_days(days),
+        }  # fmt: skip
         which = "all data sets" if for_which is None else ", ".join(for_which)
         words = f"token {public} made by {by!r} for {name!r}: {scope}, until {row['expires']}, with {which}"
         self._note(for_which, words[:_LONGEST_NOTE])
@@ -103,14 +91,13 @@ class Tokens:
         found = _FORM.fullmatch(text)
         if found is None:
             return None
-        with self._state.reading() as connection:
-            row = connection.execute(_SELECT, {"id": found[1]}).first()
+        row = self._state.row(_SELECT, {"id": found[1]})
         # An unknown name is compared, too: that there is one of that name is not told by the time it takes.
         same = hmac.compare_digest(_digest(found[2]), "" if row is None else row.hash)
         if row is None or not same or row.revoked is not None or not now() < row.expires:
             return None
         datasets = json.loads(row.datasets)
-        return Caller(row.name, cast("Scope", row.scope), row.id, row.expires, _tuple(datasets))
+        return Caller(row.name, row.scope, row.id, row.expires, None if datasets is None else tuple(datasets))
 
     def give(
         self, caller: Caller, name: str, scope: str, days: float = 90, datasets: Sequence[str] | None = None
@@ -143,9 +130,8 @@ class Tokens:
     def all(self) -> list[dict[str, Any]]:
         """Return all tokens, without their secrets."""
         columns = [column for column in TOKEN.c if column.name != "hash"]
-        with self._state.reading() as connection:
-            rows = connection.execute(sa.select(*columns).order_by(TOKEN.c.created)).mappings().all()
-        return [{**row, "datasets": json.loads(row["datasets"])} for row in rows]
+        rows = self._state.rows(sa.select(*columns).order_by(TOKEN.c.created))
+        return [{**row._mapping, "datasets": json.loads(row.datasets)} for row in rows]
 
     def known_to(self, caller: Caller) -> list[dict[str, Any]]:
         """Return the tokens for no other data sets than a caller's own is for."""
@@ -154,7 +140,3 @@ class Tokens:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("ascii")).hexdigest()
-
-
-def _tuple(datasets: list[str] | None) -> tuple[str, ...] | None:
-    return None if datasets is None else tuple(datasets)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def asked_for(service: "Service", caller: Caller, name: str, kind: str, key: str, body: Mapping[str, Any]) -> Job:
-    """Return the job that was asked for under a key; the same request under the same key has the same job for ever.
+    """Have a job begun, and return it; the same request under the same key has the same job for ever.
 
     What the request itself is answered with, which job it is, costs nothing: the job has a ticket of its own.
     """
@@ -32,4 +32,6 @@ def asked_for(service: "Service", caller: Caller, name: str, kind: str, key: str
         ticket = JOB_TICKET + ledger.standing.ticket.name
         return {"job": service.jobs.add(caller.name, ticket, name, kind, body).id}
 
-    return service.jobs.of(caller, answered(service.state, asked, compute)["job"])
+    job = service.jobs.of(caller, answered(service.state, asked, compute)["job"])
+    service.runner.wake()
+    return job

@@ -1,29 +1,24 @@
-"""What is sent to ask for a job: bodies with these fields and no others, of exactly their types."""
+"""What is sent to ask for a job, or for its price."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Part = Literal["all", "train", "test"]
+from tacit.service.asking import Amount, Body, Part
+
 Name = Annotated[str, Field(max_length=64, pattern="^[A-Za-z0-9_]*$")]
-Amount = Annotated[float, Field(allow_inf_nan=False)]
 _KERNEL = {"kind": "rbf", "value": {"gamma": 1.0}}
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    part: Part = "all"
-
-
-class FitBody(_Body):
+class FitBody(Body):
     """An estimator to fit, and on which part."""
 
+    part: Part = "all"
     estimator: Name = Field(examples=["PrivateLogisticRegression"])
     parameters: dict[str, Any] = Field(examples=[{"epsilon": 0.5, "delta": 1e-6}])
 
 
-class ReportBody(_Body):
+class ReportBody(Body):
     """A model to score, what that may cost, and on which part."""
 
     part: Part = "test"
@@ -32,13 +27,14 @@ class ReportBody(_Body):
     delta: Amount = 0.0
 
 
-class SessionBody(_Body):
+class SessionBody(Body):
     """A predictor that answers on demand, and what it learns from."""
 
+    part: Part = "all"
     parameters: dict[str, Any] = Field(examples=[{"epsilon": 1.0, "delta": 1e-6, "kernel": _KERNEL, "landmarks": 50}])
 
 
-class ReportPriceBody(_Body):
+class ReportPriceBody(Body):
     """Scores to be priced, by what they may cost or how far off they may be: of whichever model, they cost the same."""
 
     part: Part = "test"

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.tickets import Ticket
-from tacit.service.datasets import Dataset
+from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs import fits, scores
 from tacit.service.jobs.table import JOB, Job, JobProduct
 from tacit.service.sessions.opening import forget_others, open_session
@@ -56,7 +56,7 @@ class Doing:
         dataset.close(job.ticket)
         return self._jobs.finish(job)
 
-    def _kept(self, job: Job, dataset: Dataset, owner: Caller, ledger: Ledger) -> bool:
+    def _kept(self, job: Job, dataset: RegisteredTable, owner: Caller, ledger: Ledger) -> bool:
         if job.kind == "fit":
             return self._jobs.keep(job, fits.fit(dataset, job, ledger))
         if job.kind == "report":
@@ -76,8 +76,7 @@ class Doing:
         """
         query = sa.select(JOB.c.id).where(JOB.c.kind == "session", JOB.c.state.in_(("failed", "cancelled")))
         folders = list(self._sessions.glob("*-*"))
-        with self._service.state.reading() as connection:
-            ended = set(connection.execute(query).scalars()) if folders else set()
+        ended = {row.id for row in self._service.state.rows(query)} if folders else set()
         for folder in folders:
             if folder.name.partition("-")[0] in ended:
                 shutil.rmtree(folder, ignore_errors=True)

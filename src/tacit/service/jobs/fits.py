@@ -11,14 +11,14 @@ from tacit.models.file import bytes_of
 from tacit.releases import Release
 from tacit.reports.card import Card, card_of_model
 from tacit.reports.page import model_page
-from tacit.service.datasets import Dataset, amount
+from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.estimators import estimator_of
 from tacit.service.jobs.sizes import check_work
 from tacit.service.jobs.table import Job, JobProduct
 from tacit.service.refusals import missing
 
 
-def prepared(dataset: Dataset, body: Mapping[str, Any]) -> tuple[Any, Records]:
+def prepared(dataset: RegisteredTable, body: Mapping[str, Any]) -> tuple[Any, Records]:
     """Return the estimator and the records of a fit that can be done here, by public facts alone."""
     estimator = estimator_of({name: body[name] for name in ("estimator", "parameters")})
     records = part_of(dataset, body)
@@ -26,7 +26,7 @@ def prepared(dataset: Dataset, body: Mapping[str, Any]) -> tuple[Any, Records]:
     return estimator, records
 
 
-def part_of(dataset: Dataset, body: Mapping[str, Any]) -> Records:
+def part_of(dataset: RegisteredTable, body: Mapping[str, Any]) -> Records:
     """Return the part of the data set that is asked for."""
     part = body.get("part", "all")
     if part not in dataset.document["parts"]:
@@ -34,7 +34,7 @@ def part_of(dataset: Dataset, body: Mapping[str, Any]) -> Records:
     return dataset.part(part)
 
 
-def fit(dataset: Dataset, job: Job, ledger: Ledger) -> JobProduct:
+def fit(dataset: RegisteredTable, job: Job, ledger: Ledger) -> JobProduct:
     """Fit, and return what is kept: nothing leaves before that."""
     estimator, records = prepared(dataset, job.body)
     estimator.ledger = ledger

@@ -7,7 +7,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.data.records import Records
 from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.service.asking import quoted
-from tacit.service.datasets import Dataset, amount
+from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.expected import budget_of_report, epsilon_of_predictor, error_of_predictor, error_of_report
 from tacit.service.jobs import fits
 from tacit.service.jobs.bodies import FitBody, ReportPriceBody, SessionPriceBody
@@ -15,12 +15,12 @@ from tacit.service.sessions import opening
 from tacit.service.tokens import Caller
 
 
-def price_of_fit(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
+def price_of_fit(dataset: RegisteredTable, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what a fit would cost."""
     return _priced(dataset, caller, *fits.prepared(dataset, FitBody.model_validate(body).model_dump()))
 
 
-def price_of_session(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
+def price_of_session(dataset: RegisteredTable, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what all answers of a session would cost, and about how far off each will be."""
     asked = SessionPriceBody.model_validate(body)
     plain = asked.model_dump(exclude={"error"})
@@ -33,7 +33,7 @@ def price_of_session(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) 
     return _priced(dataset, caller, predictor, records, error_of_predictor(predictor, records))
 
 
-def price_of_report(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
+def price_of_report(dataset: RegisteredTable, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what scores would cost and about how far off they will be, whatever the model is."""
     asked = ReportPriceBody.model_validate(body)
     records = fits.part_of(dataset, {"part": asked.part})
@@ -46,7 +46,11 @@ def price_of_report(dataset: Dataset, caller: Caller, body: Mapping[str, Any]) -
 
 
 def _priced(
-    dataset: Dataset, caller: Caller, estimator: Any, records: Records, expected: Mapping[str, Any] | None = None
+    dataset: RegisteredTable,
+    caller: Caller,
+    estimator: Any,
+    records: Records,
+    expected: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
     """Return the price of a fit: that of a made-up one's release, unless what is charged is what is asked for."""
     account = _account(dataset, caller, records)
@@ -62,7 +66,7 @@ def _priced(
     return {**told, "budget": amount(price.budget), "expected_error": expected, "words": str(price)}
 
 
-def _account(dataset: Dataset, caller: Caller, records: Records) -> Ledger:
+def _account(dataset: RegisteredTable, caller: Caller, records: Records) -> Ledger:
     """Return who pays for a part of the records."""
     account = records.account(dataset.ledger(caller))
     assert account is not None

@@ -1,9 +1,6 @@
 """Reports: all scores of a model on a part of a data set that it did not learn from, as figures with their ranges."""
 
-import math
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_regressor
@@ -14,35 +11,28 @@ from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.evaluation import ClassesReport, Figure, Report, report
 from tacit.evaluation.matching import tells_classes
-from tacit.models.file import load
+from tacit.models.file import load_bytes
 from tacit.reports.card import card_of_scores
-from tacit.reports.page import model_page
-from tacit.reports.scores import pictures_of, scored
-from tacit.service.datasets import Dataset
+from tacit.reports.scores import scores_page
+from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs.fits import paid, part_of
 from tacit.service.jobs.table import Job, JobProduct
-from tacit.service.plain import plain_report
+from tacit.service.plain import finite, plain_report
 from tacit.service.tokens import Caller
 
 if TYPE_CHECKING:
     from tacit.service.service import Service
 
 
-def opened(data: bytes) -> Any:
-    """Return the model in the bytes of a file."""
-    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
-        path = Path(folder) / "model.tacit"
-        path.write_bytes(data)
-        return load(path)
-
-
-def prepared(dataset: Dataset, body: Mapping[str, Any], caller: Caller, service: "Service") -> tuple[Any, Records]:
+def prepared(
+    dataset: RegisteredTable, body: Mapping[str, Any], caller: Caller, service: "Service"
+) -> tuple[Any, Records]:
     """Return a model of the caller's, and records that it can be judged on: its columns, declared in the same way."""
     job = service.jobs.of(caller, body["model"])
     product = service.jobs.product(job)
     if product.model is None:
         raise InvalidParameter("scores are of a model, and this job made none.")
-    model, records = opened(product.model), part_of(dataset, body)
+    model, records = load_bytes(product.model), part_of(dataset, body)
     if not (tells_classes(model) or is_regressor(model)):
         raise InvalidParameter(f"a {type(model).__name__} has no scores: wanted a classifier or a regression.")
     if service.datasets.get(job.dataset).schema.to_toml() != records.schema.to_toml():
@@ -57,15 +47,12 @@ def asked_budget(body: Mapping[str, Any]) -> Budget:
     return Budget(body["epsilon"], body.get("delta", 0.0))
 
 
-def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "Service") -> JobProduct:
+def judge(dataset: RegisteredTable, job: Job, caller: Caller, ledger: Ledger, service: "Service") -> JobProduct:
     """Score a model, for one charge, and return what is kept."""
     model, records = prepared(dataset, job.body, caller, service)
     budget = asked_budget(job.body)
     told = report(model, records, epsilon=budget.epsilon, delta=budget.delta, ledger=ledger)
     card = card_of_scores(model, told.release, ledger=ledger)
-    page = model_page(
-        model, card, scores=scored(told), scores_guarantee=told.release.guarantee, pictures=pictures_of(told)
-    )
     facts = {
         **paid(told.release, ledger, job.ticket),
         "model": job.body["model"],
@@ -74,7 +61,7 @@ def judge(dataset: Dataset, job: Job, caller: Caller, ledger: Ledger, service: "
         "report": figures_of(told),
         "released": plain_report(told),
     }
-    return JobProduct(facts, None, card.to_json(), page)
+    return JobProduct(facts, None, card.to_json(), scores_page(model, card, told))
 
 
 def figures_of(told: Report) -> dict[str, Any]:
@@ -89,10 +76,5 @@ def figures_of(told: Report) -> dict[str, Any]:
 
 def _figure(figure: Figure) -> dict[str, Any]:
     """Return a score and where it is: as far as noise goes, as far as the sample goes, and both."""
-    ranges = {name: [_plain(end) for end in getattr(figure, name)] for name in ("noise", "sampling", "interval")}
-    return {"value": _plain(figure.value), **ranges, "confidence": figure.confidence}
-
-
-def _plain(number: float) -> float | None:
-    """Return a number, None for what is none or has no bound."""
-    return float(number) if math.isfinite(number) else None
+    ranges = {name: [finite(end) for end in getattr(figure, name)] for name in ("noise", "sampling", "interval")}
+    return {"value": finite(figure.value), **ranges, "confidence": figure.confidence}

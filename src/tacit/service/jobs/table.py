@@ -19,39 +19,20 @@ from tacit.noise import unique_name
 from tacit.service.clock import now
 from tacit.service.refusals import Refusal, missing
 from tacit.service.settings import Limits
-from tacit.service.state import TABLES, State
+from tacit.service.state import State, table
 from tacit.service.tokens import Caller
 
-JOB = sa.Table(
-    "tacit_service_job",
-    TABLES,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("ticket", sa.Text, nullable=False, unique=True),
-    sa.Column("dataset", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("done", sa.Integer, nullable=False),
-    sa.Column("total", sa.Integer, nullable=False),
-    sa.Column("holder", sa.Text),
-    sa.Column("beat", sa.Integer, nullable=False),
-    sa.Column("attempts", sa.Integer, nullable=False),
-    sa.Column("result", sa.Text),
-    sa.Column("error", sa.Text),
-    sa.Column("created", sa.Text, nullable=False),
-    sa.Column("finished", sa.Text),
+JOB = table(
+    "job",
+    "id",
+    "owner ticket dataset kind body state created",
+    "holder result error finished",
+    *(sa.Column(name, sa.Integer, nullable=False) for name in ("done", "total", "beat", "attempts")),
+    sa.UniqueConstraint("ticket"),
     sa.Index("tacit_service_job_state", "state", "created"),
     sa.Index("tacit_service_job_owner", "owner", "created"),
 )
-PRODUCT = sa.Table(
-    "tacit_service_product",
-    TABLES,
-    sa.Column("job", sa.Text, primary_key=True),
-    sa.Column("model", sa.LargeBinary),
-    sa.Column("card", sa.Text),
-    sa.Column("page", sa.Text),
-)
+PRODUCT = table("product", "job", "", "card page", sa.Column("model", sa.LargeBinary))
 """What jobs made to be fetched: a model file with its card, and a page about it or about scores."""
 
 MOST_ATTEMPTS = 5
@@ -142,8 +123,7 @@ class Jobs:
 
     def of(self, caller: Caller, job: str, *, anybodys: bool = False) -> Job:
         """Return a caller's job, or anybody's; what is not theirs to see is refused as if it were not there."""
-        with self._state.reading() as connection:
-            row = connection.execute(sa.select(JOB).where(JOB.c.id == job)).first()
+        row = self._state.row(sa.select(JOB).where(JOB.c.id == job))
         if row is None or not (anybodys or row.owner == caller.name) or not caller.sees(row.dataset):
             raise missing("job")
         return Job.of(row)
@@ -153,27 +133,22 @@ class Jobs:
         wanted = sa.select(JOB).where(JOB.c.owner == caller.name).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
         for column, value in ((JOB.c.kind, kind), (JOB.c.state, state)):
             wanted = wanted if value is None else wanted.where(column == value)
-        with self._state.reading() as connection:
-            return [Job.of(row) for row in connection.execute(wanted) if caller.sees(row.dataset)]
+        return [Job.of(row) for row in self._state.rows(wanted) if caller.sees(row.dataset)]
 
     def of_dataset(self, dataset: str) -> list[Job]:
         """Return the last jobs about a data set, whoever's they are, the newest first."""
         wanted = sa.select(JOB).where(JOB.c.dataset == dataset).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
-        with self._state.reading() as connection:
-            return [Job.of(row) for row in connection.execute(wanted)]
+        return [Job.of(row) for row in self._state.rows(wanted)]
 
     def beats(self) -> dict[str, int]:
         """Return the beat of every job that is in somebody's hand."""
-        with self._state.reading() as connection:
-            rows = connection.execute(sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "running"))
-            return {row.id: row.beat for row in rows}
+        rows = self._state.rows(sa.select(JOB.c.id, JOB.c.beat).where(JOB.c.state == "running"))
+        return {row.id: row.beat for row in rows}
 
     def claim(self, put_off: Mapping[str, str] = MappingProxyType({})) -> Job | None:
         """Take a job that waits in hand, if there is one: that which waits longest, or since it was put off."""
         waiting = sa.select(JOB.c.id, JOB.c.beat, JOB.c.created).where(JOB.c.state == "waiting")
-        with self._state.reading() as connection:
-            rows = connection.execute(waiting).all()
-        first = min(rows, key=lambda row: (put_off.get(row.id, row.created), row.id), default=None)
+        first = min(self._state.rows(waiting), key=lambda row: (put_off.get(row.id, row.created), row.id), default=None)
         return None if first is None else self.take(first.id, first.beat, "waiting")
 
     def take(self, job: str, beat: int, state: str = "running") -> Job | None:
@@ -236,8 +211,7 @@ class Jobs:
 
     def product(self, job: Job) -> JobProduct:
         """Return what a finished job made."""
-        with self._state.reading() as connection:
-            row = connection.execute(sa.select(PRODUCT).where(PRODUCT.c.job == job.id)).first()
+        row = self._state.row(sa.select(PRODUCT).where(PRODUCT.c.job == job.id))
         if row is None or job.state != "done" or job.result is None:
             raise missing("result")
         return JobProduct(job.result, row.model, row.card, row.page)

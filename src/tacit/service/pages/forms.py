@@ -10,10 +10,10 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import UploadFile
 
 from tacit.errors import InvalidParameter, LedgerError, TacitError
-from tacit.service.access import let_in
+from tacit.service.access import let_in, of_scope
 from tacit.service.pages.rendering import go, page, signing_of
 from tacit.service.pages.signing import not_from_here
-from tacit.service.refusals import Refusal, body_of, forbidden, status_of
+from tacit.service.refusals import Refusal, body_of, status_of
 from tacit.service.tokens import Caller
 
 _MOST_FIELDS = 400
@@ -36,15 +36,15 @@ class PageRoute(APIRoute):
         return answer
 
 
-def told_beside(error: TacitError) -> Mapping[str, Any]:
-    """Return what is told of an error beside its form; raise it again, for a page of its own, if it may have charged.
+def beside(error: TacitError) -> dict[str, Any]:
+    """Return what a form's page tells of an error; raise it again, for a page of its own, if it may have charged.
 
     The account that the form's page shows cannot be read then, and that page, reloaded, sends the same again.
     """
-    said: Mapping[str, Any] = body_of(error)["error"]
+    said = body_of(error)["error"]
     if said["charged"] is None:
         raise error
-    return said
+    return {"refusal": said, "status": status_of(error)}
 
 
 def refused(request: Request, error: TacitError) -> Response:
@@ -93,20 +93,11 @@ def caller_of(request: Request) -> Caller:
     return let_in(request, found)
 
 
-def custodian_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
-    """Return who is signed in, if they look after the data sets."""
-    return _of_scope(caller, "custodian")
-
-
-def inspector_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
-    """Return who is signed in, if they may look at accounts."""
-    return _of_scope(caller, "custodian", "auditor")
-
-
+_SIGNED_IN = Depends(caller_of)
 Fields = Annotated[Mapping[str, Any], Depends(form_of)]
-SignedIn = Annotated[Caller, Depends(caller_of)]
-CustodianHere = Annotated[Caller, Depends(custodian_of)]
-InspectorHere = Annotated[Caller, Depends(inspector_of)]
+SignedIn = Annotated[Caller, _SIGNED_IN]
+CustodianHere = Annotated[Caller, of_scope(_SIGNED_IN, "custodian")]
+InspectorHere = Annotated[Caller, of_scope(_SIGNED_IN, "custodian", "auditor")]
 
 
 def text_of(fields: Mapping[str, Any], name: str, usual: str = "") -> str:
@@ -127,9 +118,3 @@ def number_of(fields: Mapping[str, Any], name: str, usual: float | None = None) 
     if not math.isfinite(value):
         raise InvalidParameter(f"{name} must be a number, such as 0.1.")
     return value
-
-
-def _of_scope(caller: Caller, *scopes: str) -> Caller:
-    if caller.scope not in scopes:
-        raise forbidden(caller.scope)
-    return caller

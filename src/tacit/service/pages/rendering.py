@@ -20,13 +20,8 @@ _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
 )
-HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
+_HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Opener-Policy": "same-origin"}
+"""What pages have besides the headers that every answer gets from the guard."""
 _EVERYBODY = (("/", "Data sets"), ("/epsilon", "What epsilon means"))
 _CUSTODY = ("/custody", "Custody")
 
@@ -75,12 +70,12 @@ def page(
         "version": VERSION,
     }
     text = _environment().get_template(f"{template}.html").render({**around, **facts})
-    return HTMLResponse(text, status, HEADERS)
+    return HTMLResponse(text, status, _HEADERS)
 
 
 def go(place: str) -> RedirectResponse:
     """Send the browser on, after a form was taken."""
-    return RedirectResponse(str(URL(place)), HTTPStatus.SEE_OTHER, HEADERS)
+    return RedirectResponse(str(URL(place)), HTTPStatus.SEE_OTHER, _HEADERS)
 
 
 def signed_in(response: Response, request: Request, token: str, caller: Caller) -> Response:
@@ -99,4 +94,4 @@ def metered(facts: dict[str, Any]) -> dict[str, Any]:
 def style() -> Response:
     """Return the style of all pages."""
     text = files("tacit.service.pages").joinpath("templates/style.css").read_text("utf-8")
-    return Response(text, media_type="text/css", headers={"X-Content-Type-Options": "nosniff"})
+    return Response(text, media_type="text/css")

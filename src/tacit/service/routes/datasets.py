@@ -5,16 +5,17 @@ import io
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from starlette.requests import ClientDisconnect
 
 from tacit.budget import Budget
 from tacit.data.schema import Schema
 from tacit.data.twins import made_up_table
 from tacit.service.access import Anyone, Custodian, TheService
+from tacit.service.asking import Body
 from tacit.service.blocks import TimeBlock
 from tacit.service.refusals import missing
-from tacit.service.registering import Declared, register
+from tacit.service.registering import Accountant, Declared, register
 from tacit.service.sources import Place, take_in
 from tacit.service.tokens import Caller
 
@@ -53,10 +54,8 @@ def twin(
     return Response(text.getvalue(), media_type="text/csv", headers={"X-Tacit-Twin": "made-up"})
 
 
-class Amount(BaseModel):
+class Amount(Body):
     """An epsilon and a delta, as numbers or as exact texts such as "1/3"."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     epsilon: float | str
     delta: float | str = 0.0
@@ -67,10 +66,8 @@ class Amount(BaseModel):
         return Budget.parse(f"epsilon={self.epsilon}, delta={self.delta}")
 
 
-class BlockOf(BaseModel):
+class BlockOf(Body):
     """A block of growing data: the records of a series whose moment lies from `low` on and before `high`."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     series: str = Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")
     column: str = Field(max_length=1000)
@@ -78,12 +75,10 @@ class BlockOf(BaseModel):
     high: str = Field(max_length=40)
 
 
-class Registered(BaseModel):
+class Registered(Body):
     """What a custodian declares about a table, and signs."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={
             "examples": [
                 {
@@ -104,7 +99,7 @@ class Registered(BaseModel):
     signed_by: str = Field(max_length=1000)
     unit: str | None = Field(default=None, max_length=1000)
     key: str | None = Field(default=None, max_length=1000)
-    accountant: Literal["basic", "renyi", "gaussian"] = "basic"
+    accountant: Accountant = "basic"
     shares: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict, max_length=10_000)
     public: list[str] = Field(default_factory=list, max_length=100)
     block_of: BlockOf | None = None

@@ -1,12 +1,12 @@
 """Jobs: fits, reports and sessions that are asked for, how far they are, and their end."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from tacit.service.access import Analyst, Anyone, Custodian, TheService
+from tacit.service.access import Analyst, Anyone, Custodian, Key, TheService
 from tacit.service.asking import PRICES
 from tacit.service.jobs.asking import asked_for
 from tacit.service.jobs.bodies import FitBody, ReportBody, SessionBody
@@ -18,8 +18,6 @@ from tacit.service.service import Service
 from tacit.service.tokens import Caller
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
-
-Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same for a retry, else another one.")]
 
 PRICES.update(fit=price_of_fit, report=price_of_report, session=price_of_session)
 
@@ -90,6 +88,4 @@ def page(job: str, service: TheService, caller: Anyone) -> HTMLResponse:
 def _begun(
     service: Service, caller: Caller, dataset: str, kind: str, key: str | None, body: Mapping[str, Any]
 ) -> dict[str, Any]:
-    job = asked_for(service, caller, dataset, kind, checked_key(key), body)
-    service.runner.wake()
-    return {"job": told(service, job)}
+    return {"job": told(service, asked_for(service, caller, dataset, kind, checked_key(key), body))}

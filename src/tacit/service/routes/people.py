@@ -3,9 +3,10 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from tacit.service.access import Anyone, Custodian, TheService
+from tacit.service.asking import Body
 
 router = APIRouter(prefix="/v1", tags=["people"])
 
@@ -29,12 +30,10 @@ def history(
     return {"requests": service.requests(caller, dataset, limit)}
 
 
-class NewToken(BaseModel):
+class NewToken(Body):
     """Whom a token is for, what it may do, for how long, and with which data sets (all, if none are named)."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={"examples": [{"name": "alice", "scope": "analyst", "days": 90, "datasets": ["visits"]}]},
     )
 

@@ -1,18 +1,16 @@
 """Asking: what something would cost, and statistical questions."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tacit.service.access import Analyst, AnalystOrCustodian, TheService
+from tacit.service.access import Analyst, AnalystOrCustodian, Key, TheService
 from tacit.service.asking import PRICES, Questions, ask
 from tacit.service.requests import checked_key
 
 router = APIRouter(prefix="/v1/datasets/{name}", tags=["asking"])
-
-Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same for a retry, else another one.")]
 
 
 class PriceBody(BaseModel):

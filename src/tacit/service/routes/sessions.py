@@ -3,17 +3,16 @@
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tacit.service.access import Anyone, TheService
+from tacit.service.asking import Body
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
 
-class PointsBody(BaseModel):
+class PointsBody(Body):
     """Points to answer: objects by the columns' names, or lists in the order of the schema."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     points: list[Any] = Field(min_length=1, max_length=1000, examples=[[{"age": 61, "smoker": True}]])
 

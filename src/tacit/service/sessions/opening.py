@@ -10,7 +10,7 @@ from tacit.data.records import Records
 from tacit.files import private_folder
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.models.secret import keep
-from tacit.service.datasets import Dataset
+from tacit.service.datasets import RegisteredTable
 from tacit.service.estimators import predictor_of
 from tacit.service.jobs.fits import classes_of, paid, part_of
 from tacit.service.jobs.sizes import check_work
@@ -20,14 +20,14 @@ from tacit.service.plain import plain_predictor
 STATE, SECRET = "answers.db", "predictor"
 
 
-def prepared(dataset: Dataset, body: Mapping[str, Any]) -> tuple[InteractiveKernelPredictor, Records]:
+def prepared(dataset: RegisteredTable, body: Mapping[str, Any]) -> tuple[InteractiveKernelPredictor, Records]:
     """Return the predictor and the records of a session that can be opened here, by public facts alone."""
     predictor, records = predictor_of(body["parameters"]), part_of(dataset, body)
     check_work(predictor, records)
     return predictor, records
 
 
-def open_session(dataset: Dataset, job: Job, ledger: Ledger, sessions: Path) -> tuple[dict[str, Any], str]:
+def open_session(dataset: RegisteredTable, job: Job, ledger: Ledger, sessions: Path) -> tuple[dict[str, Any], str]:
     """Fit, write the secret and the empty memory into a new folder, and return public facts and the folder's name.
 
     Each attempt at a job has a folder of its own: the state file of one fit is never another's.

@@ -12,7 +12,7 @@ from tacit.accounting.witness import Witness
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt, ModelFileError
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.models.secret import reopen
-from tacit.numerics.arrays import Floats
+from tacit.service.plain import finite
 from tacit.service.refusals import Refusal
 from tacit.service.sessions.opening import SECRET, STATE
 from tacit.service.sessions.points import table_of
@@ -49,10 +49,8 @@ class Sessions:
         except (LedgerBusy, LedgerCorrupt):
             raise _closed() from None
         self._tell(session.id, predictor.head_)
-        plain = {
-            "values": _plain(found.values),
-            "standard_deviation": _plain(found.standard_deviation),
-            "error": _plain(found.error),
+        plain: dict[str, Any] = {
+            **{name: list(map(finite, getattr(found, name))) for name in ("values", "standard_deviation", "error")},
             "guaranteed": [bool(each) for each in found.guaranteed],
             "points_left": left,
             "updates_left": updates,
@@ -104,8 +102,3 @@ def _account(session: str) -> str:
 def _closed() -> Refusal:
     words = "the session's files cannot be used: they are busy, elsewhere, damaged or older than what was answered."
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "SessionUnavailable", words, wait=5)
-
-
-def _plain(numbers: Floats) -> list[float | None]:
-    """Return numbers, null for what is none."""
-    return [float(each) if np.isfinite(each) else None for each in numbers]

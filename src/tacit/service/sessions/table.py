@@ -10,20 +10,11 @@ import sqlalchemy as sa
 from tacit.service.clock import now
 from tacit.service.jobs.table import JOB
 from tacit.service.refusals import missing
-from tacit.service.state import TABLES, State
+from tacit.service.state import State, table
 from tacit.service.tokens import Caller
 
-SESSION = sa.Table(
-    "tacit_service_session",
-    TABLES,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("dataset", sa.Text, nullable=False),
-    sa.Column("folder", sa.Text, nullable=False),
-    sa.Column("facts", sa.Text, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-    sa.Index("tacit_service_session_owner", "owner", "created"),
-)
+_BY_OWNER = sa.Index("tacit_service_session_owner", "owner", "created")
+SESSION = table("session", "id", "owner dataset folder facts created", "", _BY_OWNER)
 _MOST_LISTED = 200
 _OPEN = sa.select(SESSION).join(JOB, (JOB.c.id == SESSION.c.id) & (JOB.c.state == "done"))
 """Sessions whose job is done: before that its ticket may not be closed, and nothing may be given."""
@@ -67,8 +58,7 @@ class SessionTable:
 
     def of(self, caller: Caller, session: str) -> KeptSession:
         """Return a caller's session; others' are refused as if they were not there."""
-        with self._state.reading() as connection:
-            row = connection.execute(_OPEN.where(SESSION.c.id == session)).first()
+        row = self._state.row(_OPEN.where(SESSION.c.id == session))
         if row is None or row.owner != caller.name or not caller.sees(row.dataset):
             raise missing("session")
         return KeptSession.of(row)
@@ -76,6 +66,5 @@ class SessionTable:
     def listed(self, caller: Caller) -> list[KeptSession]:
         """Return a caller's last sessions, the newest first."""
         wanted = _OPEN.where(SESSION.c.owner == caller.name).order_by(SESSION.c.created.desc())
-        with self._state.reading() as connection:
-            rows = connection.execute(wanted.limit(_MOST_LISTED))
-            return [KeptSession.of(row) for row in rows if caller.sees(row.dataset)]
+        rows = self._state.rows(wanted.limit(_MOST_LISTED))
+        return [KeptSession.of(row) for row in rows if caller.sees(row.dataset)]

@@ -14,11 +14,11 @@ from tacit.noise import unique_name
 from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
 from tacit.service.asking import Questions, ask, price_of_questions
-from tacit.service.datasets import Dataset
-from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of, told_beside
+from tacit.service.datasets import RegisteredTable
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, beside, number_of, text_of
 from tacit.service.pages.pictures import answer_picture
-from tacit.service.pages.rendering import HEADERS, metered, page
-from tacit.service.refusals import forbidden, status_of
+from tacit.service.pages.rendering import metered, page
+from tacit.service.refusals import forbidden
 from tacit.service.requests import checked_key
 from tacit.service.routes import datasets
 from tacit.service.tokens import Caller
@@ -45,7 +45,7 @@ def shown(name: str, request: Request, service: TheService, caller: SignedIn) ->
 def twin(name: str, service: TheService, caller: SignedIn) -> Response:
     """Give made-up records under the data set's schema, as a file."""
     found = datasets.twin(name, service, caller)
-    found.headers.update({**HEADERS, "Content-Disposition": f'attachment; filename="{name}-twin.csv"'})
+    found.headers["Content-Disposition"] = f'attachment; filename="{name}-twin.csv"'
     return found
 
 
@@ -64,18 +64,18 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
         told = ask(service.state, caller, checked_key(text_of(fields, "key")), dataset, questions)
         return _page(request, dataset, caller, given, answer=_answer(told, questions.queries))
     except TacitError as error:
-        refusal = told_beside(error)
+        told = beside(error)
         # What was charged and not answered is taken up again under its key.
-        again = text_of(fields, "key") if refusal["charged"] else ""
-        return _page(request, dataset, caller, given, refusal=refusal, status=status_of(error), key=again)
+        again = text_of(fields, "key") if told["refusal"]["charged"] else ""
+        return _page(request, dataset, caller, given, **told, key=again)
 
 
-def parts_of(dataset: Dataset) -> list[tuple[str, str]]:
+def parts_of(dataset: RegisteredTable) -> list[tuple[str, str]]:
     """Return the parts of a data set, in words."""
     return [(part, _PARTS.get(part, part)) for part in dataset.document["parts"]]
 
 
-def usual_of(dataset: Dataset, usual: Mapping[str, str]) -> dict[str, str]:
+def usual_of(dataset: RegisteredTable, usual: Mapping[str, str]) -> dict[str, str]:
     """Return what a form holds at first: where the account pays for Gaussian noise alone, the delta that it needs."""
     account = dataset.account
     return {**usual, "delta": f"{account.budget.delta:g}"} if account.accountant == "gaussian" else dict(usual)
@@ -146,19 +146,26 @@ def _level(level: Any) -> str:
     return {True: "yes", False: "no"}[level] if isinstance(level, bool) else str(level)
 
 
-def _page(
-    request: Request, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "", **more: Any
+def dataset_page(
+    request: Request, template: str, dataset: RegisteredTable, caller: Caller, *, key: str = "", **more: Any
 ) -> Response:
+    """Return a page about a data set, with a form that asks under a key of its own."""
     facts = metered(dataset.facts(caller))
+    usual = {"facts": facts, "parts": parts_of(dataset), "key": key or unique_name(), "price": None}
+    return page(request, template, dataset.name, **{**usual, **more})
+
+
+def _page(
+    request: Request, dataset: RegisteredTable, caller: Caller, given: Mapping[str, str], **more: Any
+) -> Response:
     columns = [
         (name, column_in_words(column))
         for name, column in dataset.schema.columns.items()
         if not isinstance(column, (Key, Ignored))
     ]
-    usual = {"price": None, "answer": None, "example": _example(dataset.schema)}
-    return page(
-        request, "ask", dataset.name, facts=facts, given=given, parts=parts_of(dataset), columns=columns,
-        kinds=_KINDS, key=key or unique_name(), script=_script(dataset), **{**usual, **more},
+    return dataset_page(
+        request, "ask", dataset, caller, given=given, columns=columns, kinds=_KINDS, script=_script(dataset),
+        example=_example(dataset.schema), **{"answer": None, **more},
     )  # fmt: skip
 
 
@@ -175,7 +182,7 @@ def _example(schema: Schema) -> str:
     return " and ".join(found[:2])
 
 
-def _script(dataset: Dataset) -> str:
+def _script(dataset: RegisteredTable) -> str:
     question = _example(dataset.schema)
     return (
         "from tacit import Client, PrivateLogisticRegression, StatisticalQuery\n\n"

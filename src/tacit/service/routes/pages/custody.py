@@ -11,12 +11,12 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.service.access import TheService
 from tacit.service.clock import now
-from tacit.service.datasets import Dataset
+from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs.table import UNFINISHED
 from tacit.service.jobs.telling import overseen
 from tacit.service.pages.forms import CustodianHere, Fields, InspectorHere, PageRoute, number_of, text_of
 from tacit.service.pages.pictures import course_picture
-from tacit.service.pages.rendering import HEADERS, go, metered, page
+from tacit.service.pages.rendering import go, metered, page
 from tacit.service.routes import accounts, jobs
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
@@ -50,9 +50,7 @@ def verified(name: str, request: Request, service: TheService, caller: Inspector
 @router.get("/{name}/bundle")
 def bundle(name: str, service: TheService, caller: InspectorHere) -> Response:
     """Give the audit bundle of an account."""
-    found = accounts.bundle(name, service, caller)
-    found.headers.update(HEADERS)
-    return found
+    return accounts.bundle(name, service, caller)
 
 
 @router.post("/tokens")
@@ -89,7 +87,7 @@ def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Re
     return page(request, "custody", "Custody", datasets=datasets, tokens=tokens, **{**usual, **more})
 
 
-def _jobs(service: Service, dataset: Dataset) -> list[dict[str, Any]]:
+def _jobs(service: Service, dataset: RegisteredTable) -> list[dict[str, Any]]:
     """Return the jobs about a data set that are not over, whoever's they are."""
     unfinished = [job for job in service.jobs.of_dataset(dataset.name) if job.state in UNFINISHED]
     return [overseen(service, job) for job in unfinished]
@@ -102,7 +100,7 @@ def _given_out(token: dict[str, Any], caller: Caller) -> dict[str, Any]:
     return {**token, "state": state, "which": which, "mine": token["id"] == caller.token}
 
 
-def _told(dataset: Dataset, caller: Caller) -> dict[str, Any]:
+def _told(dataset: RegisteredTable, caller: Caller) -> dict[str, Any]:
     """Return what a page says of an account."""
     account, facts = dataset.account, dataset.facts(caller)
     entries = account.entries()
@@ -113,7 +111,7 @@ def _told(dataset: Dataset, caller: Caller) -> dict[str, Any]:
     return {**metered(facts), "entries": last, "payers": _payers(dataset, entries), "burn": picture}
 
 
-def _line(dataset: Dataset, entry: Entry) -> dict[str, Any]:
+def _line(dataset: RegisteredTable, entry: Entry) -> dict[str, Any]:
     amount = dataset.account.said(entry.amount) if entry.amount else "nothing"
     return {
         "number": entry.number, "time": entry.time, "payer": entry.payer or "the service", "label": entry.label,
@@ -121,7 +119,7 @@ def _line(dataset: Dataset, entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _payers(dataset: Dataset, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def _payers(dataset: RegisteredTable, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return for everybody who paid how much, out of which share, in how many charges."""
     paid: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from tacit.service.access import TheService
 from tacit.service.pages.forms import PageRoute, SignedIn
-from tacit.service.pages.rendering import metered, page
+from tacit.service.routes.pages.asking import dataset_page
 
 router = APIRouter(route_class=PageRoute)
 
@@ -19,7 +19,7 @@ def shown(name: str, request: Request, service: TheService, caller: SignedIn) ->
     """Show the last requests."""
     dataset = service.datasets.of(caller, name)
     asked = [_line(each) for each in service.requests(caller, name, _MOST)]
-    return page(request, "history", name, facts=metered(dataset.facts(caller)), requests=asked)
+    return dataset_page(request, "history", dataset, caller, requests=asked)
 
 
 def _line(request: dict[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from tacit.data.columns import Key, Moment
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
+from tacit.reports.facts import DECLARED
 from tacit.service.access import TheService
-from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, check_sender, text_of
+from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, beside, check_sender, text_of
 from tacit.service.pages.rendering import go, page, signing_of
-from tacit.service.refusals import body_of, missing, status_of
+from tacit.service.refusals import missing
 from tacit.service.registering import register
 from tacit.service.routes.datasets import Registered, named_by
 from tacit.service.service import Service
@@ -32,7 +33,6 @@ _USUAL = {
     "signed_by": "", "public": "", "shares_ledger_with": "", "series": "", "column": "", "low": "", "high": "",
 }  # fmt: skip
 _BLOCK = ("series", "column", "low", "high")
-_COLUMNS = "the names of the columns and all that is declared about them"
 _PIECE = 2**20
 
 
@@ -60,7 +60,7 @@ async def _drafted(request: Request, service: Service) -> Response:
             source = await _source(form.get("file"), fields, service)
             draft = await run_in_threadpool(lambda: Schema.draft(Place.of(source, service.settings).opened))
         except TacitError as error:
-            return _first(request, service, refusal=body_of(error)["error"], status=status_of(error))
+            return _first(request, service, **beside(error))
     return _second(request, json.dumps(source), draft)
 
 
@@ -73,7 +73,7 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
             known = Schema.from_toml(schema)
             Records(_place(source, service).opened, known)
         except TacitError as error:
-            return _second(request, source, schema, refusal=body_of(error)["error"], status=status_of(error))
+            return _second(request, source, schema, **beside(error))
         # Persons are the stronger promise, whether or not an id comes twice.
         usual = {**_USUAL, "unit": next(iter(_keys(known)), "")}
         return _third(request, service, caller, source, schema, known, usual)
@@ -85,9 +85,7 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
         place = _place(source, service)
         register(body.declared, place, service.state, service.settings, by=caller.name, sees=caller.sees)
     except TacitError as error:
-        known = Schema.from_toml(schema)
-        refusal, status = body_of(error)["error"], status_of(error)
-        return _third(request, service, caller, source, schema, known, given, refusal=refusal, status=status)
+        return _third(request, service, caller, source, schema, Schema.from_toml(schema), given, **beside(error))
     return go("/custody")
 
 
@@ -196,7 +194,7 @@ def _third(
     size = PUBLIC["record"]
     if keys:
         size = f"{size}, if each record is protected; {PUBLIC['person']}, if persons are"
-    public = [size, _COLUMNS]
+    public = [size, DECLARED]
     return page(
         request, "register", "Register a table", step=3, source=source, schema=text, given=given, units=units,
         keys=fixed, public=public, others=others, moments=[(name, name) for name in moments], **more,

@@ -1,6 +1,7 @@
 """Sessions on a page: a model that stays here, and a form for a point."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -9,17 +10,14 @@ from tacit.data.columns import Moment, Number
 from tacit.data.levels import Flag, Levelled
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
-from tacit.noise import unique_name
 from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
-from tacit.service.asking import PRICES
-from tacit.service.datasets import Dataset
-from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of, told_beside
+from tacit.service.datasets import RegisteredTable
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, beside, number_of, text_of
 from tacit.service.pages.pictures import answer_picture
-from tacit.service.pages.rendering import go, metered, page
-from tacit.service.refusals import status_of
-from tacit.service.routes.pages.asking import parts_of
-from tacit.service.routes.pages.training import begun
+from tacit.service.pages.rendering import page
+from tacit.service.routes.pages.asking import dataset_page
+from tacit.service.routes.pages.training import priced_or_begun
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
 
@@ -45,23 +43,8 @@ def opened(name: str, request: Request, service: TheService, caller: SignedIn, f
     """Tell what a session would cost, or open it."""
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in _USUAL.items()}
-    try:
-        if given["kernel"] not in _KERNELS:
-            raise InvalidParameter(f"the kernel must be one of {', '.join(_KERNELS)}.")
-        parameters = {
-            "epsilon": number_of(given, "epsilon"),
-            "delta": number_of(given, "delta", 0.0),
-            "kernel": _KERNELS[given["kernel"]][1],
-            "landmarks": _LANDMARKS,
-            **_regression(dataset.schema),
-        }
-        body = {"parameters": parameters, "part": given["part"]}
-        if text_of(fields, "action") == "price":
-            price = PRICES["session"](dataset, caller, body)
-            return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
-        return go(f"/jobs/{begun(service, caller, name, 'session', text_of(fields, 'key'), body)}")
-    except TacitError as error:
-        return _page(request, service, dataset, caller, given, refusal=told_beside(error), status=status_of(error))
+    show = partial(_page, request, service, dataset, caller, given)
+    return priced_or_begun(service, caller, fields, dataset, "session", lambda: _body(given, dataset.schema), show)
 
 
 @router.get("/sessions/{session}")
@@ -80,13 +63,22 @@ def answered(session: str, request: Request, service: TheService, caller: Signed
     try:
         told = service.sessions.answer(found, [point])
     except TacitError as error:
-        return _session(request, service, caller, session, given, refusal=told_beside(error), status=status_of(error))
+        return _session(request, service, caller, session, given, **beside(error))
     return _session(request, service, caller, session, given, answer=_shown(told))
 
 
-def _regression(schema: Schema) -> dict[str, Any]:
-    """Return the loss for a target that is a number; classes have the usual one."""
-    return {"loss": "squared"} if isinstance(schema.columns.get(str(schema.target)), Number) else {}
+def _body(given: Mapping[str, str], schema: Schema) -> dict[str, Any]:
+    """Return what a session is asked for with; a target that is a number has a loss of its own."""
+    if given["kernel"] not in _KERNELS:
+        raise InvalidParameter(f"the kernel must be one of {', '.join(_KERNELS)}.")
+    parameters = {
+        "epsilon": number_of(given, "epsilon"),
+        "delta": number_of(given, "delta", 0.0),
+        "kernel": _KERNELS[given["kernel"]][1],
+        "landmarks": _LANDMARKS,
+        **({"loss": "squared"} if isinstance(schema.target_column, Number) else {}),
+    }
+    return {"parameters": parameters, "part": given["part"]}
 
 
 def _cell(schema: Schema, name: str, text: str) -> Any:
@@ -138,16 +130,12 @@ def _middle(schema: Schema, name: str) -> str:
 
 
 def _page(
-    request: Request, service: Service, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "",
-    **more: Any,
-) -> Response:  # fmt: skip
+    request: Request, service: Service, dataset: RegisteredTable, caller: Caller, given: Mapping[str, str], **more: Any
+) -> Response:
     sessions = [
         {**each.public(), **service.sessions.left(each)}
         for each in service.session_table.listed(caller)
         if each.dataset == dataset.name
     ]
     kernels = [(name, words) for name, (words, _) in _KERNELS.items()]
-    return page(
-        request, "sessions", dataset.name, facts=metered(dataset.facts(caller)), given=given, parts=parts_of(dataset),
-        kernels=kernels, sessions=sessions, key=key or unique_name(), **{"price": None, **more},
-    )  # fmt: skip
+    return dataset_page(request, "sessions", dataset, caller, given=given, kernels=kernels, sessions=sessions, **more)

@@ -1,7 +1,8 @@
 """Models on a page: trained for a price, watched while they are made, fetched, read and scored."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,17 +12,18 @@ from tacit.errors import InvalidParameter, TacitError
 from tacit.noise import unique_name
 from tacit.service.access import TheService
 from tacit.service.asking import PRICES
-from tacit.service.datasets import Dataset
+from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs.asking import asked_for
 from tacit.service.jobs.bodies import FitBody
 from tacit.service.jobs.table import Job
 from tacit.service.jobs.telling import shown as its_page
 from tacit.service.jobs.telling import told
-from tacit.service.pages.forms import Fields, PageRoute, SignedIn, number_of, text_of, told_beside
-from tacit.service.pages.rendering import HEADERS, go, metered, page
-from tacit.service.refusals import forbidden, missing, status_of
+from tacit.service.pages.forms import Fields, PageRoute, SignedIn, beside, number_of, text_of
+from tacit.service.pages.rendering import go, page
+from tacit.service.refusals import forbidden, missing
 from tacit.service.requests import checked_key
-from tacit.service.routes.pages.asking import parts_of, usual_of
+from tacit.service.routes import models
+from tacit.service.routes.pages.asking import dataset_page, parts_of, usual_of
 from tacit.service.service import Service
 from tacit.service.tokens import Caller
 
@@ -56,14 +58,8 @@ def trained(name: str, request: Request, service: TheService, caller: SignedIn, 
     """Tell what a fit would cost, or begin it."""
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in usual_of(dataset, _USUAL).items()}
-    try:
-        body = _body(given)
-        if text_of(fields, "action") == "price":
-            price = PRICES["fit"](dataset, caller, body)
-            return _page(request, service, dataset, caller, given, price=price, key=text_of(fields, "key"))
-        return go(f"/jobs/{begun(service, caller, name, 'fit', text_of(fields, 'key'), body)}")
-    except TacitError as error:
-        return _page(request, service, dataset, caller, given, refusal=told_beside(error), status=status_of(error))
+    show = partial(_page, request, service, dataset, caller, given)
+    return priced_or_begun(service, caller, fields, dataset, "fit", lambda: _body(given), show)
 
 
 @router.get("/jobs/{job}")
@@ -98,16 +94,14 @@ def cancelled(job: str, service: TheService, caller: SignedIn, _: Fields) -> Res
 @router.get("/models/{model}/file")
 def file(model: str, service: TheService, caller: SignedIn) -> Response:
     """Give the model file."""
-    found = service.jobs.product(_fitted(service, caller, model))
-    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="model.tacit"'}
-    return Response(found.model, media_type="application/octet-stream", headers=headers)
+    return models.file(_fitted(service, caller, model).id, service, caller)
 
 
 @router.get("/models/{model}/card")
 def card(model: str, service: TheService, caller: SignedIn) -> Response:
     """Give the privacy card."""
     found = service.jobs.product(_fitted(service, caller, model))
-    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="card.json"'}
+    headers = {"Content-Disposition": 'attachment; filename="card.json"'}
     return Response(found.card, media_type="application/json", headers=headers)
 
 
@@ -128,23 +122,26 @@ def scored(model: str, request: Request, service: TheService, caller: SignedIn, 
         "delta": number_of(fields, "delta", 0.0),
         "part": text_of(fields, "part", "test"),
     }
+    show = partial(_job, request, service, caller, model, given)
+    dataset = service.datasets.of(caller, job.dataset)
+    return priced_or_begun(service, caller, fields, dataset, "report", lambda: body, show)
+
+
+def priced_or_begun(
+    service: Service, caller: Caller, fields: Mapping[str, Any], dataset: RegisteredTable, kind: str,
+    body: Callable[[], Mapping[str, Any]], show: Callable[..., Response],
+) -> Response:  # fmt: skip
+    """Show what a form asks for would cost, or begin it, or go to what the same form began; or show why not."""
+    key = text_of(fields, "key")
     try:
+        asked = body()
         if text_of(fields, "action") == "price":
-            price = PRICES["report"](service.datasets.of(caller, job.dataset), caller, body)
-            return _job(request, service, caller, model, given, price=price, key=text_of(fields, "key"))
-        return go(f"/jobs/{begun(service, caller, job.dataset, 'report', text_of(fields, 'key'), body)}")
+            return show(price=PRICES[kind](dataset, caller, asked), key=key)
+        if caller.scope != "analyst":
+            raise forbidden(caller.scope)
+        return go(f"/jobs/{asked_for(service, caller, dataset.name, kind, checked_key(key), asked).id}")
     except TacitError as error:
-        refusal = told_beside(error)
-        return _job(request, service, caller, model, given, refusal=refusal, status=status_of(error))
-
-
-def begun(service: Service, caller: Caller, dataset: str, kind: str, key: str, body: Mapping[str, Any]) -> str:
-    """Begin a job, or find the one that this form began before; return its name."""
-    if caller.scope != "analyst":
-        raise forbidden(caller.scope)
-    job = asked_for(service, caller, dataset, kind, checked_key(key), body)
-    service.runner.wake()
-    return job.id
+        return show(**beside(error))
 
 
 def _fitted(service: Service, caller: Caller, model: str) -> Job:
@@ -200,12 +197,7 @@ def _number(value: float | None) -> str:
 
 
 def _page(
-    request: Request, service: Service, dataset: Dataset, caller: Caller, given: Mapping[str, str], *, key: str = "",
-    **more: Any,
-) -> Response:  # fmt: skip
+    request: Request, service: Service, dataset: RegisteredTable, caller: Caller, given: Mapping[str, str], **more: Any
+) -> Response:
     jobs = [told(service, job) for job in service.jobs.listed(caller) if job.dataset == dataset.name]
-    usual: dict[str, Any] = {"price": None}
-    return page(
-        request, "train", dataset.name, facts=metered(dataset.facts(caller)), given=given, parts=parts_of(dataset),
-        estimators=ESTIMATORS, jobs=jobs, key=key or unique_name(), **{**usual, **more},
-    )  # fmt: skip
+    return dataset_page(request, "train", dataset, caller, given=given, estimators=ESTIMATORS, jobs=jobs, **more)
