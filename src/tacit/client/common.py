@@ -13,15 +13,19 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from tacit.budget import Budget
 from tacit.client.answers import ServedPrice, amount
+from tacit.client.points import plain_points
+from tacit.client.wire import checked_key
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import exact_score
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
+from tacit.models.file import load_bytes
 from tacit.queries.oracle.oracle import Answer
 from tacit.queries.oracle.plan import Plan, Target
 from tacit.releases import Release
+from tacit.service.estimators import plain_of
 from tacit.sums.query import Query
 
 
@@ -45,20 +49,9 @@ class AnyOracle(ABC):
         """Return how the queries would be answered together and at what cost; nothing is charged."""
         return self._plan(list(queries), _how(tolerance, epsilon, delta, confidence, noise_rate, of))
 
-    def ask(
-        self,
-        query: Query,
-        *,
-        tolerance: float | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        of: Target = "population",
-        key: str | None = None,
-    ) -> Answer:
-        """Answer one query; see `ask_all`."""
-        (answer,) = self._answers([query], _how(tolerance, epsilon, delta, confidence, noise_rate, of), key)
+    def ask(self, query: Query, **how: Any) -> Answer:
+        """Answer one query; the options are those of `ask_all`."""
+        (answer,) = self.ask_all([query], **how)
         return answer
 
     def ask_all(
@@ -76,7 +69,8 @@ class AnyOracle(ABC):
         """Answer queries fixed before any of the answers, for one charge: `tolerance` or `epsilon`, and the options of
         `StatisticalOracle.ask_all`. The same call under the same `key` is charged once.
         """
-        return self._answers(list(queries), _how(tolerance, epsilon, delta, confidence, noise_rate, of), key)
+        how = _how(tolerance, epsilon, delta, confidence, noise_rate, of)
+        return self._answers(list(queries), how, checked_key(key))
 
     @abstractmethod
     def _plan(self, queries: list[Query], how: Mapping[str, Any]) -> Plan:
@@ -109,18 +103,18 @@ class AnyPredictor(ABC):
     n_features_in_: int
 
     @property
-    @abstractmethod
     def points_left_(self) -> int | None:
         """How many more different points get fresh answers; None where there is no such limit."""
+        return self._left("points_left")
 
     @property
-    @abstractmethod
     def updates_left_(self) -> int | None:
         """How many corrections PINP has left; None for the Gaussian process, which needs none."""
+        return self._left("updates_left")
 
-    @abstractmethod
     def answer(self, Z: Any) -> PointAnswers:
         """Return noisy values at points, with their error bars; a point asked again keeps its answer."""
+        return self._answers(plain_points(Z))
 
     def predict(self, Z: Any) -> Any:
         """Return the likelier class, or the number, that the answers say; asks like `answer`."""
@@ -132,6 +126,14 @@ class AnyPredictor(ABC):
         are yours and stay here, are NOT protected.
         """
         return exact_score(self, r2_score if self.classes_ is None else accuracy_score, Z, y, None)
+
+    @abstractmethod
+    def _left(self, what: str) -> int | None:
+        """Return how many are left of something."""
+
+    @abstractmethod
+    def _answers(self, points: list[Any]) -> PointAnswers:
+        """Answer points that are plain values."""
 
 
 class AnyDataset(ABC):
@@ -160,25 +162,31 @@ class AnyDataset(ABC):
     def twin(self, seed: int = 0) -> "AnyDataset":
         """Return made-up records under the same schema: everything here works with them, and nothing costs."""
 
-    @abstractmethod
     def oracle(self, part: str = "all") -> AnyOracle:
         """Return who answers statistical queries about a part of the records."""
+        return self._asked(self._checked_part(part))
 
-    @abstractmethod
     def fit(self, estimator: Any, part: str = "train", *, key: str | None = None) -> Any:
-        """Return an estimator fitted to a part of the records: as loaded from its model file, with its card."""
+        """Return an estimator fitted to a part of the records: as loaded from its model file, with its card.
 
-    @abstractmethod
+        Its own parameters say what it costs (`epsilon`, `delta`). `tacit.progress()` shows how far it is.
+        """
+        name, file = self._fitted(plain_of(estimator), self._checked_part(part), checked_key(key))
+        model = load_bytes(file)
+        self._served[model] = name
+        return model
+
     def report(
         self, model: Any, part: str = "test", *, epsilon: float, delta: float = 0.0, key: str | None = None
     ) -> Report:
-        """Return the report of `tacit.evaluation.report` on a model that `fit` returned."""
+        """Return the report of `tacit.evaluation.report` on a model that `fit` returned, or that an id names."""
+        return self._judged(model, self._checked_part(part), epsilon, delta, checked_key(key))
 
-    @abstractmethod
     def predictor(
         self, predictor: InteractiveKernelPredictor, part: str = "all", *, key: str | None = None
     ) -> AnyPredictor:
         """Return a kernel model that stays with the records and answers points with noise, charged once."""
+        return self._opened(plain_of(predictor)["parameters"], self._checked_part(part), checked_key(key))
 
     def price(
         self,
@@ -207,7 +215,23 @@ class AnyDataset(ABC):
             return self._price_of_predictor(what, self._checked_part(part or "all"), error)
         if epsilon is not None or error is not None:
             return self._price_of_report(what, self._checked_part(part or "test"), epsilon, delta, error)
-        return self._price_of_fit(what, self._checked_part(part or "train"))
+        return self._price_of_fit(plain_of(what), self._checked_part(part or "train"))
+
+    @abstractmethod
+    def _asked(self, part: str) -> AnyOracle:
+        """Return who answers queries."""
+
+    @abstractmethod
+    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
+        """Fit, and return what to call the model and the bytes of its file."""
+
+    @abstractmethod
+    def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:
+        """Return the report on a model."""
+
+    @abstractmethod
+    def _opened(self, parameters: Mapping[str, Any], part: str, key: str | None) -> AnyPredictor:
+        """Return a predictor with these parameters."""
 
     @abstractmethod
     def _price_of_queries(self, queries: list[Query], part: str, how: Mapping[str, Any]) -> ServedPrice:
@@ -224,7 +248,7 @@ class AnyDataset(ABC):
         """Return what the report on a model would cost."""
 
     @abstractmethod
-    def _price_of_fit(self, estimator: Any, part: str) -> ServedPrice:
+    def _price_of_fit(self, estimator: Mapping[str, Any], part: str) -> ServedPrice:
         """Return what a fit would cost."""
 
     def _id_of(self, model: Any) -> str:

@@ -1,10 +1,8 @@
 """A data set of a service: its records stay there, and everything that may be asked about them goes there."""
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -12,17 +10,15 @@ import numpy as np
 from tacit.budget import Budget
 from tacit.client.answers import ServedPrice, amount, point_answers
 from tacit.client.common import AnyDataset, AnyOracle, AnyPredictor
-from tacit.client.points import plain_points
 from tacit.client.twin import Twin
 from tacit.client.wire import NOT_KNOWN, Wire, named
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
-from tacit.models.file import load
 from tacit.numerics.progress import told
 from tacit.queries.oracle.oracle import Answer
 from tacit.queries.oracle.plan import Plan
-from tacit.service.estimators import plain_of as plain_estimator
+from tacit.service.estimators import plain_of
 from tacit.service.plain import plan_of, predictor_facts, report_of
 from tacit.sums.plain import plain_query
 from tacit.sums.query import Query
@@ -49,48 +45,33 @@ class Dataset(AnyDataset):
         """Return made-up records under the same schema: everything here works with them, and nothing costs."""
         return Twin(self._facts, seed)
 
-    def oracle(self, part: str = "all") -> "ServedOracle":
-        """Return who answers statistical queries about a part of the records."""
-        return ServedOracle(self._wire, self, self._checked_part(part))
+    def _asked(self, part: str) -> AnyOracle:
+        return ServedOracle(self._wire, self, part)
 
-    def fit(self, estimator: Any, part: str = "train", *, key: str | None = None) -> Any:
-        """Return an estimator fitted to the records over there: loaded from its model file, with its card.
+    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
+        model = str(self._job("fits", {**estimator, "part": part}, key)["model"])
+        return model, self._wire.file("models", model)
 
-        Its own parameters say what it costs (`epsilon`, `delta`). `tacit.progress()` shows how far it is.
-        """
-        body = {**plain_estimator(estimator), "part": self._checked_part(part)}
-        made = self._job("fits", body, key)
-        model = self._loaded(str(made["model"]))
-        self._served[model] = str(made["model"])
-        return model
-
-    def report(
-        self, model: Any, part: str = "test", *, epsilon: float, delta: float = 0.0, key: str | None = None
-    ) -> Report:
-        """Return the report of a model that `fit` returned, or that an id names, on records it was not fitted to."""
-        body = {"model": self._id_of(model), "part": self._checked_part(part), "epsilon": epsilon, "delta": delta}
+    def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:
+        body = {"model": self._id_of(model), "part": part, "epsilon": epsilon, "delta": delta}
         return report_of(self._job("reports", body, key)["released"])
 
-    def predictor(
-        self, predictor: InteractiveKernelPredictor, part: str = "all", *, key: str | None = None
-    ) -> "ServedPredictor":
-        """Return a kernel model that stays with the service and answers points with noise, charged once."""
-        body = {"parameters": plain_estimator(predictor)["parameters"], "part": self._checked_part(part)}
-        return ServedPredictor(self._wire, self._job("sessions", body, key))
+    def _opened(self, parameters: Mapping[str, Any], part: str, key: str | None) -> AnyPredictor:
+        return ServedPredictor(self._wire, self._job("sessions", {"parameters": parameters, "part": part}, key))
 
     def _price_of_queries(self, queries: list[Query], part: str, how: Mapping[str, Any]) -> ServedPrice:
         return _price(self._quoted("queries", part, queries=self._plain(queries), **how))
 
     def _price_of_predictor(self, predictor: InteractiveKernelPredictor, part: str, error: float | None) -> ServedPrice:
-        return _price(self._quoted("session", part, parameters=plain_estimator(predictor)["parameters"], error=error))
+        return _price(self._quoted("session", part, parameters=plain_of(predictor)["parameters"], error=error))
 
     def _price_of_report(
         self, model: Any, part: str, epsilon: float | None, delta: float, error: float | None
     ) -> ServedPrice:
         return _price(self._quoted("report", part, model=self._id_of(model), epsilon=epsilon, delta=delta, error=error))
 
-    def _price_of_fit(self, estimator: Any, part: str) -> ServedPrice:
-        return _price(self._quoted("fit", part, **plain_estimator(estimator)))
+    def _price_of_fit(self, estimator: Mapping[str, Any], part: str) -> ServedPrice:
+        return _price(self._quoted("fit", part, **estimator))
 
     def _quoted(self, what: str, part: str, **how: Any) -> dict[str, Any]:
         """Return what the service says of a price."""
@@ -114,13 +95,6 @@ class Dataset(AnyDataset):
             charged = {True: "It was charged.", False: "Nothing was charged.", None: NOT_KNOWN}[job["charged"]]
             raise named(str(error["kind"]), f"{error['message'].removesuffix(charged).strip()} {charged}".strip())
         return dict(job["result"])
-
-    def _loaded(self, model: str) -> Any:
-        content = self._wire.file("models", model)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "served.tacit"
-            path.write_bytes(content)
-            return load(path)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.n} {self.unit}s, {self.guarantee}>"
@@ -175,18 +149,9 @@ class ServedPredictor(AnyPredictor):
         self._wire, self.session = wire, str(facts["session"])
         vars(self).update(predictor_facts(facts["released"]))
 
-    def answer(self, Z: Any) -> PointAnswers:
-        """Return noisy values at points, with their error bars; a point asked again keeps its answer."""
-        return point_answers(self._wire.post("sessions", self.session, "answers", body={"points": plain_points(Z)}))
+    def _answers(self, points: list[Any]) -> PointAnswers:
+        return point_answers(self._wire.post("sessions", self.session, "answers", body={"points": points}))
 
-    @property
-    def points_left_(self) -> int | None:
-        """How many more different points get fresh answers; None where there is no such limit."""
-        left: int | None = self._wire.get("sessions", self.session)["points_left"]
-        return left
-
-    @property
-    def updates_left_(self) -> int | None:
-        """How many corrections PINP has left; None for the Gaussian process, which needs none."""
-        left: int | None = self._wire.get("sessions", self.session)["updates_left"]
+    def _left(self, what: str) -> int | None:
+        left: int | None = self._wire.get("sessions", self.session)[what]
         return left

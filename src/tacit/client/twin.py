@@ -1,17 +1,13 @@
 """A twin of a data set of a service: made-up records here, with the interface of the real ones there."""
 
 import copy
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, final
 
 from tacit.accounting.accounts import account_for
 from tacit.budget import Budget
 from tacit.client.answers import ServedPrice, amount
 from tacit.client.common import AnyDataset, AnyOracle, AnyPredictor
-from tacit.client.points import plain_points
-from tacit.client.wire import checked_key
 from tacit.data.records import Records
 from tacit.data.twins import made_up
 from tacit.errors import InvalidParameter
@@ -19,10 +15,10 @@ from tacit.evaluation import Report, report
 from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
-from tacit.models.file import load, save
+from tacit.models.file import bytes_of
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
 from tacit.queries.oracle.plan import Plan
-from tacit.service.estimators import estimator_of, plain_of, predictor_of
+from tacit.service.estimators import estimator_of, predictor_of
 from tacit.service.expected import (
     budget_of_report,
     epsilon_of_predictor,
@@ -68,43 +64,27 @@ class Twin(AnyDataset):
         """Return the made-up records: the real ones never leave their place."""
         return self._records[self._checked_part(part)]
 
-    def oracle(self, part: str = "all") -> "TwinOracle":
-        """Return who answers statistical queries about made-up records."""
-        return TwinOracle(StatisticalOracle(self.records(part)), self)
+    def _asked(self, part: str) -> AnyOracle:
+        return TwinOracle(StatisticalOracle(self._records[part]), self)
 
-    def fit(self, estimator: Any, part: str = "train", *, key: str | None = None) -> Any:
-        """Return an estimator fitted to made-up records, by way of a model file as the real one comes."""
-        checked_key(key)
-        fresh, records = self._prepared(estimator_of(plain_of(estimator)), part)
-        fresh.fit(records)
-        with tempfile.TemporaryDirectory() as folder:
-            save(fresh, Path(folder) / "twin.tacit")
-            model = load(Path(folder) / "twin.tacit")
-        self._served[model] = "twin"
-        return model
+    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
+        fresh, records = self._prepared(estimator_of(estimator), part)
+        return "twin", b"".join(bytes_of(fresh.fit(records)))
 
-    def report(
-        self, model: Any, part: str = "test", *, epsilon: float, delta: float = 0.0, key: str | None = None
-    ) -> Report:
-        """Return the report on a model that `fit` returned, from made-up records."""
-        checked_key(key)
+    def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:
         self._price_of_report(model, part, epsilon, delta, None)
-        return report(model, self.records(part), epsilon=epsilon, delta=delta)
+        return report(model, self._records[part], epsilon=epsilon, delta=delta)
 
-    def predictor(
-        self, predictor: InteractiveKernelPredictor, part: str = "all", *, key: str | None = None
-    ) -> "TwinPredictor":
-        """Return the predictor, fitted to made-up records."""
-        checked_key(key)
-        fresh, records = self._prepared(predictor_of(plain_of(predictor)["parameters"]), part)
+    def _opened(self, parameters: Mapping[str, Any], part: str, key: str | None) -> AnyPredictor:
+        fresh, records = self._prepared(predictor_of(parameters), part)
         return TwinPredictor(fresh.fit(records))
 
     def _price_of_queries(self, queries: list[Query], part: str, how: Mapping[str, Any]) -> ServedPrice:
-        plan = self.oracle(part)._plan(queries, how)
+        plan = self._asked(part)._plan(queries, how)
         return self._priced(plan.budget, error_of_plan(plan))
 
     def _price_of_predictor(self, predictor: InteractiveKernelPredictor, part: str, error: float | None) -> ServedPrice:
-        asked, records = copy.copy(predictor), self.records(part)
+        asked, records = copy.copy(predictor), self._records[part]
         if error is not None:
             asked.epsilon = epsilon_of_predictor(asked, records, error)
         price = self._prepared(asked, part)[0].price(records)
@@ -114,18 +94,18 @@ class Twin(AnyDataset):
         self, model: Any, part: str, epsilon: float | None, delta: float, error: float | None
     ) -> ServedPrice:
         self._id_of(model)
-        n = self.records(part).n
+        n = self._records[part].n
         budget = budget_of_report(n, epsilon, delta, error)
         self._account.charge(foreseen_sketch(n, budget).event, budget)
         return self._priced(budget, error_of_report(n, budget))
 
-    def _price_of_fit(self, estimator: Any, part: str) -> ServedPrice:
-        fresh, records = self._prepared(estimator_of(plain_of(estimator)), part)
+    def _price_of_fit(self, estimator: Mapping[str, Any], part: str) -> ServedPrice:
+        fresh, records = self._prepared(estimator_of(estimator), part)
         return self._priced(fresh.price(records).budget, None)
 
     def _prepared(self, estimator: Any, part: str) -> tuple[Any, Records]:
         """Return what may be fitted, and to what: it is not too large, and the account pays for such releases."""
-        records = self.records(part)
+        records = self._records[part]
         check_work(estimator, records)
         if self._account.kind != "basic":
             price = estimator.price(records)
@@ -155,7 +135,6 @@ class TwinOracle(AnyOracle):
         return self._oracle.preview(self._checked(queries, how), **how)
 
     def _answers(self, queries: list[Query], how: Mapping[str, Any], key: str | None) -> list[Answer]:
-        checked_key(key)
         return self._oracle.ask_all(self._checked(queries, how), **how)
 
     def _checked(self, queries: list[Query], how: Mapping[str, Any]) -> list[Query]:
@@ -177,17 +156,10 @@ class TwinPredictor(AnyPredictor):
         self.release_, self.classes_, self.alpha_ = predictor.release_, predictor.classes_, predictor.alpha_
         self.n_features_in_ = predictor.n_features_in_
 
-    def answer(self, Z: Any) -> PointAnswers:
-        """Return noisy values at points, with their error bars; a point asked again keeps its answer."""
+    def _answers(self, points: list[Any]) -> PointAnswers:
         encoder: Any = self._predictor.encoder_
-        return self._predictor.answer(table_of(plain_points(Z), encoder.schema))
+        return self._predictor.answer(table_of(points, encoder.schema))
 
-    @property
-    def points_left_(self) -> int | None:
-        """How many more different points get fresh answers; None where there is no such limit."""
-        return self._predictor.points_left_
-
-    @property
-    def updates_left_(self) -> int | None:
-        """How many corrections PINP has left; None for the Gaussian process, which needs none."""
-        return self._predictor.updates_left_
+    def _left(self, what: str) -> int | None:
+        left: int | None = getattr(self._predictor, f"{what}_")
+        return left

@@ -77,7 +77,7 @@ class Wire:
     def post(self, *steps: str, body: Mapping[str, Any], key: str | None = None) -> Any:
         """Send plain values; with a key of its own, or the caller's, so that a retry is one request."""
         return self._plain(
-            self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": checked_key(key) or unique_name()})
+            self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": key or unique_name()})
         )
 
     def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> "httpx.Response":
