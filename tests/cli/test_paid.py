@@ -97,7 +97,7 @@ FAILURES = (
     InvalidParameter("a card's name must be shorter."), ModelFileError("too large"), RuntimeError("a bug"),
     KeyboardInterrupt(),
 )  # fmt: skip
-PLACES = ("tacit.cli.products.save", "tacit.cli.train.model_page", "tacit.cli.train.card_of_model")
+PLACES = ("tacit.cli.products.save", "tacit.cli.products.model_page", "tacit.cli.products.card_of_model")
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)

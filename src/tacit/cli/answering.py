@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NoReturn, final
+from typing import Annotated, Any, NoReturn, final
 
 import typer
 from rich.console import Console, RenderableType
@@ -227,6 +227,3 @@ def facts(rows: Mapping[str, str]) -> Table:
     for name, value in rows.items():
         table.add_row(cell(name), Text("\n").join(cell(line) for line in value.split("\n")))
     return table
-
-
-Accountant = Literal["basic", "renyi", "gaussian"]

@@ -1,7 +1,5 @@
 """`tacit demo`: from a table to a private model, its scores, its file, its card and its report, in a minute."""
 
-import csv
-import io
 import shlex
 import shutil
 import sys
@@ -19,18 +17,18 @@ from tacit.accounting.meaning import best_guess
 from tacit.budget import Budget
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.paying import finish, telling
+from tacit.cli.places import make_folder
+from tacit.cli.predict import as_csv
 from tacit.data.bundled import load_adult
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.erm.classification import PrivateLogisticRegression
-from tacit.errors import FileNotWritten
 from tacit.evaluation import TwoClassReport, report
 from tacit.files import check_room, write_whole
 from tacit.models.file import save
 from tacit.reports.card import card_of_model
 from tacit.reports.facts import exact_amount
-from tacit.reports.page import model_page
-from tacit.reports.scores import pictures_of, scored
+from tacit.reports.scores import scores_page
 
 EXAMPLE = example("tacit demo --output demo")
 _LEFT = Budget(0.5)
@@ -84,7 +82,7 @@ def demo(
     """Train a private model on 45,222 bundled records, score it, and write its file, card and report."""
     with answering(as_json, quiet) as out:
         model = Budget(epsilon, delta)
-        _make(output)
+        make_folder(output)
         places = _Places.within(output)
         check_room(places.report, _ROOM)
         with out.progress("writing the table", total=4) as step:
@@ -100,20 +98,10 @@ def demo(
         out.result(_plain(found, places), _summary(found, places))
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        raise FileNotWritten(f"{str(folder)!r} cannot be made a folder. Name another with --output.") from None
-
-
 def _table(places: _Places) -> Schema:
     """Write the bundled records as any table comes: a CSV file, and a declaration beside it."""
-    columns, text = load_adult("all"), io.StringIO(newline="")
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(columns)
-    lines.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    write_whole(places.table, [text.getvalue().encode("ascii")])
+    columns = {name: column.tolist() for name, column in load_adult("all").items()}
+    write_whole(places.table, [as_csv(columns).encode("ascii")])
     write_whole(places.schema, [files("tacit.data").joinpath("adult/adult.toml").read_bytes()])
     return Schema.load(places.schema)
 
@@ -141,15 +129,7 @@ def _write(found: _Found, places: _Places) -> None:
     again = f"tacit train {places.table.name} --schema {places.schema.name} --part train "
     again += f"--epsilon {found.model.epsilon:g} --delta {found.model.delta:g} "
     again += f"--ledger sqlite:///{places.ledger.name} --account {found.ledger.name} --output {places.model.name}"
-    page = model_page(
-        found.model,
-        card,
-        again=again,
-        scores=scored(found.scores),
-        scores_guarantee=found.scores.release.guarantee,
-        pictures=pictures_of(found.scores),
-    )
-    write_whole(places.report, [page.encode("utf-8", "replace")])
+    write_whole(places.report, [scores_page(found.model, card, found.scores, again).encode("utf-8", "replace")])
 
 
 def _plain(found: _Found, places: _Places) -> dict[str, Any]:

@@ -7,32 +7,19 @@ import typer
 
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.cli import sources
+from tacit.cli import products, sources
 from tacit.cli.answering import AsJson, Lost, Quiet, answering, example
-from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
+from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling, warn_unpaid
 from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile, Threshold, loaded
-from tacit.cli.products import (
-    About,
-    Added,
-    AuditFile,
-    CardFile,
-    Files,
-    Overwrite,
-    name_of,
-    paying_options,
-    records_options,
-    repeated,
-)
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
 from tacit.estimators.price import Price, price_of
 from tacit.evaluation import Figure, TwoClassReport, report
 from tacit.evaluation.foreseen import foreseen_sketch
-from tacit.reports.card import Card, card_of_scores
-from tacit.reports.page import model_page
-from tacit.reports.scores import at_thresholds, pictures_of, scored
+from tacit.reports.card import card_of_scores
+from tacit.reports.scores import at_thresholds, scores_page
 
 EXAMPLE = example(
     "tacit evaluate m.tacit patients.csv --part test --epsilon 0.2 --ledger sqlite:///l.db --report scores.html"
@@ -50,13 +37,13 @@ def evaluate(
     report_file: Annotated[
         Path | None, typer.Option("--report", help="The report; by default beside the model, as .scores.html.")
     ] = None,
-    card: CardFile = None,
-    about: About = None,
-    audit: AuditFile = None,
+    card: products.CardFile = None,
+    about: products.About = None,
+    audit: products.AuditFile = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.PartToJudge = None,
-    overwrite: Overwrite = False,
+    overwrite: products.Overwrite = False,
     seed: sources.Seed = None,
     dry_run: sources.DryRun = False,
     as_json: AsJson = False,
@@ -68,12 +55,12 @@ def evaluate(
     both. Records that it was trained on are judged if they are asked for, and called so.
     """
     with answering(as_json, quiet) as out:
-        found, added = loaded(model), Added.read(about, audit)
+        found, added = loaded(model), products.Added.read(about, audit)
         paying = sources.account(ledger, account_name, seed, epsilon, part)
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
-        files = Files(report_file or model.with_suffix(".scores.html"), card=card, overwrite=overwrite)
+        files = products.Files(report_file or model.with_suffix(".scores.html"), card=card, overwrite=overwrite)
         origin = learned_from(found)
         records, chosen = sources.to_judge(origin, source, encoder.schema, unit, key, part)
         if origin is not None:
@@ -88,30 +75,18 @@ def evaluate(
             return
         files.check(Inputs((source,), ledger, (model, about, audit)))
         added.check_scores(records)
-        if paying is None and seed is None:
-            out.warn("No ledger was given: the scores are private, and nobody remembers what they cost.")
+        warn_unpaid(out, paying, seed, "the scores are", "they cost")
         options = [
             ("--threshold", None if threshold is None else f"{threshold:g}"),
             ("--delta", f"{delta:g}" if delta else None),
-            *records_options(records, chosen),
-            *paying_options(ledger, account_name, seed),
+            *products.records_options(records, chosen),
+            *products.paying_options(ledger, account_name, seed),
         ]
-        again = repeated("evaluate", model.name, name_of(source), epsilon=epsilon, options=options)
+        again = products.repeated("evaluate", model.name, products.name_of(source), epsilon=epsilon, options=options)
 
         def keep() -> None:
             made = carded(lambda of: card_of_scores(found, told.release, ledger=of, **vars(added)), paying, out)
-            files.write(None, made, lambda: scores_page(made))
-
-        def scores_page(made: Card) -> str:
-            drawn, promised = pictures_of(told), told.release.guarantee
-            return model_page(
-                found,
-                made,
-                again=again,
-                scores=scored(told),
-                scores_guarantee=promised,
-                pictures=drawn,
-            )
+            files.write(None, made, lambda: scores_page(found, made, told, again))
 
         with telling(paying):
             with out.progress(f"scoring on {records.n:,} records"):

@@ -87,6 +87,12 @@ def carded(making: Callable[[Ledger | None], Any], ledger: Ledger | None, out: A
         return making(None)
 
 
+def warn_unpaid(out: Answering, ledger: Ledger | None, seed: int | None, what: str, cost: str = "it cost") -> None:
+    """Say that what is about to be released is charged to nobody; a rehearsal is not."""
+    if ledger is None and seed is None:
+        out.warn(f"No ledger was given: {what} private, and nobody remembers what {cost}.")
+
+
 def names_of(paths: Sequence[Path]) -> str:
     """Return where results are kept besides stdout, in words."""
     return f"It is kept: {', '.join(map(str, paths))}."

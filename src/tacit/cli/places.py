@@ -10,7 +10,7 @@ from tacit.accounting.lock import lock_path, turn_path
 from tacit.accounting.store import Store
 from tacit.cli.sources import source_of
 from tacit.data.sources.files import listed
-from tacit.errors import InvalidParameter
+from tacit.errors import FileNotWritten, InvalidParameter
 
 # What SQLite keeps beside a database, and what it may make there at any time.
 _BESIDE = ("", "-wal", "-shm", "-journal")
@@ -60,6 +60,14 @@ def database_files(address: str) -> list[Path]:
         return []
     path = os.path.realpath(url.database)
     return [Path(name) for name in (*(f"{path}{end}" for end in _BESIDE), lock_path(path), turn_path(path))]
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder that a command writes into, where it is missing."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise FileNotWritten(f"{str(path)!r} cannot be made a folder. Name another with --output.") from None
 
 
 def same_records(first: str, second: str) -> bool:

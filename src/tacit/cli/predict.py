@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +49,7 @@ def predict(
             Inputs((source,), files=(model,)).spare([output])
         with out.progress(f"predicting {records.n:,} records"), np.errstate(all="ignore"):
             columns = _columns(found, records, probabilities, threshold)
-        text = _csv(columns)
+        text = as_csv(columns)
         if output is not None:
             write_whole(output, [text.encode("utf-8", "replace")])
             out.result({"n": records.n, "output": str(output)}, f"{records.n:,} predictions: {output}")
@@ -88,7 +89,8 @@ def _above(model: Any, held: Records, threshold: float) -> Any:
     return model.classes_[(scores > cut).astype(int)]
 
 
-def _csv(columns: dict[str, list[Any]]) -> str:
+def as_csv(columns: Mapping[str, list[Any]]) -> str:
+    """Write columns as CSV, their names first."""
     written = io.StringIO()
     lines = csv.writer(written, lineterminator="\n")
     lines.writerow(columns)

@@ -10,16 +10,19 @@ from typing import Annotated, Any, Self, cast, final
 
 import typer
 
+from tacit.accounting.ledger import Ledger
 from tacit.accounting.store import Store
-from tacit.cli.paying import write_all
+from tacit.cli.answering import Answering
+from tacit.cli.paying import carded, write_all
 from tacit.cli.places import Inputs
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter, TacitError
 from tacit.files import check_room, write_whole
 from tacit.models.container import MAGIC
 from tacit.models.file import load, save
-from tacit.reports.card import Card
-from tacit.reports.page import is_paid
+from tacit.releases import Release
+from tacit.reports.card import Card, card_of_model
+from tacit.reports.page import is_paid, model_page
 from tacit.reports.registry import check_answers
 from tacit.reports.verdicts import SCORES, MethodVerdict, check_about, variant_of, variant_of_scores
 
@@ -74,6 +77,12 @@ class Files:
         if self.card is not None:
             pieces[self.card] = card.save
         write_all(pieces)
+
+    def write_model(self, model: Any, added: "Added", ledger: Ledger | None, again: str, out: Answering) -> Card:
+        """Write a model that was fitted, with the card and the report that are made of it; return the card."""
+        card: Card = carded(lambda of: card_of_model(model, ledger=of, **vars(added)), ledger, out)
+        self.write(model, card, lambda: model_page(model, card, again=again))
+        return card
 
 
 def spare_paid(outputs: Iterable[Path]) -> None:
@@ -154,6 +163,12 @@ def _verdict(audit: Path) -> Mapping[str, Any]:
         raise InvalidParameter(f"there is no verdict that can be read as JSON at {str(audit)!r}.") from None
     MethodVerdict.of_json(found)
     return cast("Mapping[str, Any]", found)
+
+
+def charged(release: Release[Any], card: Card) -> dict[str, Any]:
+    """Return whether anything was charged for a model, by which entry, and what that left, as plain values."""
+    number = None if release.entry is None else release.entry.number
+    return {"charged": number is not None, "entry": number, "left": card.tacit.get("ledger", {}).get("left")}
 
 
 def shown(plain: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import typer
 
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.paying import foretell, priced, telling
+from tacit.cli.paying import foretell, priced, telling, warn_unpaid
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.estimators.price import price_of
@@ -57,8 +57,7 @@ def query(
         if dry_run:
             out.result({**priced(price), "tolerance": plan.tolerance}, f"{plan}\n{price}")
             return
-        if paying is None and seed is None:
-            out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
+        warn_unpaid(out, paying, seed, "the answer is")
         with telling(paying):
             oracle = StatisticalOracle(records, ledger=paying, random_state=seed)
             answer = oracle.ask(asked, **how)

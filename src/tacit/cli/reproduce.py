@@ -12,7 +12,8 @@ from tacit.budget import Budget
 from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.ends import DONE, REFUTED
 from tacit.cli.figures import FIGURES, Figure, reproduced
-from tacit.errors import FileNotWritten, InvalidParameter
+from tacit.cli.places import make_folder
+from tacit.errors import InvalidParameter
 from tacit.files import check_room
 from tacit.kernels.magnitudes import CELLS, Magnitudes
 
@@ -63,10 +64,7 @@ def _noise(out: Answering) -> dict[str, bool]:
 
 
 def _figure(figure: Figure, output: Path, quick: bool, out: Answering) -> dict[str, bool]:
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        raise FileNotWritten(f"{str(output)!r} cannot be made a folder. Name another with --output.") from None
+    make_folder(output)
     check_room(output / f"{figure}.csv", 2**20)
     with out.progress(f"computing {figure}"):
         made = reproduced(figure, output, quick)

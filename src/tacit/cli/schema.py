@@ -10,7 +10,7 @@ import typer
 from tacit.accounting.ledger import Ledger
 from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
-from tacit.cli.paying import telling
+from tacit.cli.paying import telling, warn_unpaid
 from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, source_of
 from tacit.data.mismatches import Mismatches
 from tacit.data.records import Records
@@ -122,8 +122,7 @@ def _mismatches(
     records: Records, epsilon: float, ledger: Ledger | None, seed: int | None, out: Answering
 ) -> Mismatches:
     """Ask how well the declarations fit; warnings are among the words that are printed."""
-    if ledger is None and seed is None:
-        out.warn("No ledger was given: the answer is private, and nobody remembers what it cost.")
+    warn_unpaid(out, ledger, seed, "the answer is")
     with telling(ledger), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return records.mismatches(epsilon=epsilon, ledger=ledger, random_state=seed)

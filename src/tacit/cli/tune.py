@@ -5,30 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import sources
+from tacit.cli import products, sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.methods import MethodName, model_for
-from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling
+from tacit.cli.paying import finish, foretell, names_of, priced, telling, warn_unpaid
 from tacit.cli.places import Inputs
-from tacit.cli.products import (
-    About,
-    Added,
-    CardFile,
-    Files,
-    Overwrite,
-    name_of,
-    paying_options,
-    records_options,
-    repeated,
-    shown,
-)
 from tacit.data.curves import MOST_KNOTS
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
 from tacit.models.file import USUAL_KNOTS, check_declared
-from tacit.reports.card import Card, card_of_model
-from tacit.reports.page import model_page
 
 EXAMPLE = example(
     "tacit tune patients.csv --schema s.toml --epsilon 0.5 --try alpha=auto,0.01,0.1 --runs 3 --output tuned.tacit"
@@ -49,12 +35,12 @@ def tune(
     account_name: sources.AccountName = None,
     output: sources.ModelOutput = Path("model.tacit"),
     report: sources.ModelReport = None,
-    card: CardFile = None,
-    about: About = None,
+    card: products.CardFile = None,
+    about: products.About = None,
     unit: sources.UnitColumn = None,
     key: sources.KeyColumn = None,
     part: sources.Part = "all",
-    overwrite: Overwrite = False,
+    overwrite: products.Overwrite = False,
     seed: sources.Seed = None,
     dry_run: sources.DryRun = False,
     as_json: AsJson = False,
@@ -65,12 +51,12 @@ def tune(
     How long it takes tells how many runs there were, which is not private: do not publish it.
     """
     with answering(as_json, quiet) as out:
-        files = Files(report or output.with_suffix(".html"), output, card, overwrite)
+        files = products.Files(report or output.with_suffix(".html"), output, card, overwrite)
         if delta:
             raise InvalidParameter(
                 "--delta must be 0 in a search: its runs are pure, as nothing bounds what many of them make of a delta."
             )
-        declared, added = Schema.load(schema), Added.read(about)
+        declared, added = Schema.load(schema), products.Added.read(about)
         grid = _grid(candidates)
         check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)
         paying = sources.account(ledger, account_name, seed, epsilon, part)
@@ -89,36 +75,28 @@ def tune(
             out.result(priced(price), str(price))
             return
         files.check(Inputs((source,), ledger, (schema, about)))
-        if paying is None and seed is None:
-            out.warn("No ledger was given: the model is private, and nobody remembers what it cost.")
+        warn_unpaid(out, paying, seed, "the model is")
         options = [
             *(("--try", text) for text in candidates),
             ("--method", None if method == "auto" else method),
             ("--runs", None if runs is None else f"{runs:g}"),
-            *records_options(records, part),
-            *paying_options(ledger, account_name, seed),
+            *products.records_options(records, part),
+            *products.paying_options(ledger, account_name, seed),
             ("--output", output.name),
         ]
-        again = repeated("tune", name_of(source), "--schema", schema.name, epsilon=epsilon, options=options)
-
-        def keep() -> Card:
-            best = search.best_estimator_
-            made: Card = carded(lambda of: card_of_model(best, ledger=of, **vars(added)), paying, out)
-            files.write(best, made, lambda: model_page(best, made, again=again))
-            return made
+        again = products.repeated(
+            "tune", products.name_of(source), "--schema", schema.name, epsilon=epsilon, options=options
+        )
 
         search.ledger = paying
         with telling(paying):
             with out.progress("searching"):
                 search.fit(records)
-            made = finish(out, keep)
-            entry = search.release_.entry
+            made = finish(out, lambda: files.write_model(search.best_estimator_, added, paying, again, out))
             plain = {
                 "guarantee": search.release_.guarantee,
                 "private": search.release_.private,
-                "charged": entry is not None,
-                "entry": None if entry is None else entry.number,
-                "left": made.tacit.get("ledger", {}).get("left"),
+                **products.charged(search.release_, made),
                 "best": dict(search.best_params_),
                 "scoring": search.scoring_,
                 "score": float(search.best_score_),
@@ -129,7 +107,7 @@ def tune(
             chosen = ", ".join(f"{name}={value}" for name, value in search.best_params_.items())
             score = f"{search.best_score_:.4f} (noise within {search.score_noise_:.4f} at 95%)"
             judged = "mean absolute error" if search.scoring_ == "error" else search.scoring_
-            words = f"best       {chosen}\n{judged:10} {score}\n{shown(plain)}"
+            words = f"best       {chosen}\n{judged:10} {score}\n{products.shown(plain)}"
             out.result(plain, words, names_of(files.all))
 
 
