@@ -12,8 +12,9 @@ from tacit.data.columns import Column, Number
 from tacit.data.dialects import DuckDB, PostgreSQL, Spark
 from tacit.data.parts import Slice
 from tacit.data.sources.duckdb_types import arrow_blocks, stored_types
+from tacit.data.sources.spark_files import Tasks, plain_files, rows_of
 from tacit.data.sources.spark_jobs import interruptible
-from tacit.data.sources.spark_lots import IN_PIECES, Encode, SparkLots, encode_there, settled
+from tacit.data.sources.spark_lots import IN_PIECES, Encode, SparkLots, encode_files, encode_there, settled
 from tacit.data.sources.sql import SQLTable
 from tacit.data.sources.table import BLOCK
 from tacit.data.stored import Stored, StoredKind
@@ -161,6 +162,8 @@ class SparkTable(_Live):
     """A Spark data frame, or a table of an Ibis connection to Spark."""
 
     dialect = Spark()
+    _files: Mapping[str, Tasks] = {}
+    """Which files those columns were looked at in that executors read by themselves."""
 
     @staticmethod
     def types(connection: Any, relation: str) -> Mapping[str, Stored]:
@@ -173,6 +176,26 @@ class SparkTable(_Live):
         with settled(connection, IN_PIECES if "CASE" in sql else {}):
             return [tuple(row) for row in interruptible(connection, connection.sql(sql).collect)]
 
+    def _looked_at(self, names: tuple[str, ...]) -> int:
+        """Let executors look at the files themselves, where the records are just that."""
+        tasks = self._plain_files(names)
+        count = None if tasks is None else rows_of(self.connection, tasks, self._named(names))
+        if tasks is None or count is None:
+            return super()._looked_at(names)
+        self._files = {**self._files, **dict.fromkeys(names, tasks)}
+        return count
+
+    def _plain_files(self, names: tuple[str, ...]) -> Tasks | None:
+        """Return the files that hold some columns as they are, if there are such."""
+        wanted = ", ".join(map(self.dialect.quoted, names))
+        return (
+            plain_files(self.connection, f"SELECT {wanted} FROM {self.relation}", self._named(names)) if names else None
+        )
+
+    def _named(self, names: tuple[str, ...]) -> Mapping[str, str]:
+        """Return what Spark calls the types of some columns."""
+        return {name: self.stored[name].name for name in names}
+
     def encoded_there(
         self, names: tuple[str, ...], part: Slice | None, key: str | None, unit: str | None, encode: Encode, width: int
     ) -> SparkLots:
@@ -182,6 +205,10 @@ class SparkTable(_Live):
         Spark more than cleaning it.
         """
         self.check_columns()
+        known = {self._files.get(name) for name in names}
+        if part is None and unit is None and None not in known and known == {self._plain_files(names)}:
+            columns = {name: self.columns[name] for name in names}
+            return encode_files(self.connection, self._files[names[0]], columns, encode, width, 2)
         numbers = {name: column for name in names if isinstance(column := self.columns[name], Number)}
         others = [name for name in names if name not in numbers]
         array = f"array({', '.join(self.own[name] for name in numbers)}) AS tacit_numbers"

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.columns import Column
+from tacit.data.sources.spark_files import Piece, Tasks, cleaned_cells, over_files
 from tacit.data.sources.spark_jobs import interruptible
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
@@ -117,6 +118,15 @@ def encode_there(
         return _kept(frame, features, beside, max(_FEWEST, _NUMBERS // features))
 
 
+def encode_files(
+    session: Any, tasks: Tasks, columns: Mapping[str, Column], encode: Encode, features: int, beside: int
+) -> SparkLots:
+    """Encode the cells of files on the executors that read them; as `encode_there` otherwise."""
+    rows = max(_FEWEST, _NUMBERS // features)
+    work = partial(_encoded_files, dict(columns), encode, rows)
+    return _kept(over_files(session, tasks, work, _COLUMNS), features, beside, rows)
+
+
 def _kept(frame: Any, features: int, beside: int, rows: int) -> SparkLots:
     """Make the lots of a frame, from batches of so many rows, count their rows, and keep them in Spark's storage."""
     frame = frame.persist()
@@ -189,6 +199,12 @@ def _encoded(
             cells |= {name: column.clean(table[place])[0] for place, (name, column) in enumerate(numbers.items())}
         for lot in encode(cells):
             yield _lot(lot)
+
+
+def _encoded_files(columns: Mapping[str, Column], encode: Encode, rows: int, piece: Piece) -> Iterator[Any]:
+    """Encode the cells of a piece of a file, on an executor."""
+    for cells in cleaned_cells(piece, columns, rows):
+        yield from map(_lot, encode(cells))
 
 
 def _lot(rows: Floats) -> Any:
