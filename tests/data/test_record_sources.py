@@ -197,6 +197,19 @@ def test_parquet_that_cannot_be_read_is_refused_unquoted(tmp_path: Path) -> None
     refused(tmp_path / "late.parquet", Schema({"when": Moment("2000-01-01", "2001-01-01")}), "cannot be read")
 
 
+@pytest.mark.parametrize("column", ["age", "ward"])
+def test_a_page_that_cannot_be_read_is_met_when_a_file_is_opened(tmp_path: Path, column: str) -> None:
+    """Whatever a Parquet file states of its columns, every page of a declared one is decoded before any budget."""
+    path = tmp_path / "a.parquet"
+    numbers = np.random.default_rng(0).normal(size=4000)
+    table = pa.table({"age": numbers, "ward": np.where(numbers > 0, "a", "b"), "other": numbers})
+    pq.write_table(table, path, row_group_size=2000, compression="snappy", use_dictionary=False)
+    place = pq.ParquetFile(path).metadata.row_group(1).column(table.column_names.index(column)).data_page_offset
+    content = path.read_bytes()
+    content = content[:place] + b"\xff" * 40 + content[place + 40 :]
+    refused(written(path, content), match="cannot be read")
+
+
 def test_parquet_without_records_or_columns_is_refused_in_our_words(tmp_path: Path) -> None:
     """A footer alone, a table without columns (DuckDB's own words came out), and two columns of one name."""
     no_rows = pa.table({"age": pa.array([], pa.float64()), "ward": pa.array([], pa.string())})

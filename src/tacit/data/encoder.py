@@ -27,6 +27,7 @@ from tacit.data.sources.table import Block
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
+from tacit.numerics.threads import ahead
 
 Code = Callable[[Block], Floats]
 """Makes some columns of encoded rows from cleaned cells, before rows are scaled."""
@@ -155,8 +156,9 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Features and what stands beside them come from one reading: rows of a database have no fixed place.
         """
         self._check()
-        for block in records.blocks(tuple(dict.fromkeys((*self._from(records), *beside)))):
-            yield from self.lots(block)
+        blocks = records.blocks(tuple(dict.fromkeys((*self._from(records), *beside))))
+        lots = (lot for block in blocks for lot in self.lots(block))
+        yield from ahead(lots) if records.table.read_ahead else lots
 
     def lots(self, block: Block) -> Iterator[tuple[Floats, Block]]:
         """Encode cleaned cells, some rows at a time; each lot comes with its cells."""

@@ -5,11 +5,13 @@ the linear algebra library held to one thread of its own meanwhile. Partial sums
 the blocks, with compensation: the sum of many blocks loses no more than one rounding.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import TypeVar, final
 
 import numpy as np
@@ -24,6 +26,25 @@ T = TypeVar("T")
 _WORTH_ARRANGING = 100_000
 _WORTH_SHARING = 2_000_000
 _PARTS = 32
+
+
+def ahead(parts: Generator[T]) -> Generator[T]:
+    """Yield the parts, each of which is made in a thread of its own while whoever asked works on the one before."""
+    context = copy_context()
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(context.run, _listed, parts)
+        try:
+            while found := coming.result():
+                coming = thread.submit(context.run, _listed, parts)
+                yield found.pop()
+        finally:
+            # Where it was begun: what it holds may be that thread's own.
+            thread.submit(context.run, parts.close)
+
+
+def _listed(parts: Generator[T]) -> list[T]:
+    """Return the next part in a list, or an empty one: an executor's thread cannot tell of the end otherwise."""
+    return list(islice(parts, 1))
 
 
 def longest(blocks: Sequence[Bounds]) -> int:

@@ -39,6 +39,7 @@ class FileTable(SQLTable):
 
     dialect = DuckDB()
     ordered = True
+    read_ahead = True
 
     def __init__(self, path: Path, columns: Mapping[str, Column], name: str | None) -> None:
         self._files = listed(path)

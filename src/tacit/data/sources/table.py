@@ -37,6 +37,8 @@ class Table(ABC):
     """A text that names these records, in this order, and no others."""
     tells_mismatches: bool = True
     """Whether it is known how cells fared when they were cleaned."""
+    read_ahead: bool = False
+    """Whether a thread of its own may read it, as nobody waits for another machine's answer when it is interrupted."""
     ordered: bool
     """Whether records have a place that no value decides, so that parts can be fixed by index."""
 
