@@ -356,3 +356,13 @@ def test_a_service_on_postgresql_answers_as_one_on_files(tmp_path: Path, postgre
         assert served.post(ROUTE, {**QUESTION, "epsilon": 9}).status_code == 402
         assert _spent(served) == Budget(0.5)
         assert served.get("/v1/datasets/clinic/verify", "dora").json()["witness"]["number"] == first.json()["entry"]
+
+
+def test_what_must_last_waits_for_the_disk_whatever_the_database_does_else(postgresql: Any, database: str) -> None:
+    """A database that commits asynchronously would forget an answer that was given, and keep its charge."""
+    postgresql.execute(f'ALTER DATABASE "{database}" SET synchronous_commit = off', database)
+    state = State(postgresql.address(database))
+    for lasting, wanted in ((True, "on"), (False, "off")):
+        with state.writing(lasting=lasting) as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == wanted
+    state.close()

@@ -75,8 +75,8 @@ class State:
         """
         if not self._is_file:
             with _translated(), self._engine.begin() as connection:
-                if not lasting:
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+                # Whatever the database's own setting is.
+                connection.exec_driver_sql(f"SET LOCAL synchronous_commit = {'on' if lasting else 'off'}")
                 yield connection
             return
         with self._turn, _translated(), self._engine.connect() as connection:
