@@ -234,3 +234,12 @@ def test_a_key_is_for_one_request_about_one_part_of_one_data_set(served: Running
     assert served.post("/v1/datasets/clinic/queries", body, "bob", key="k").json()["repeated"]
     # The same question about records of another name is another question.
     assert served.post("/v1/datasets/again/queries", body, "bob", key="l").json()["cost"]["epsilon"] == 0.5
+
+
+def test_a_block_of_a_data_set_that_one_does_not_see_is_not_told_of() -> None:
+    """That a block is taken must be said; when and by which column is told to those who see it."""
+    mine, theirs = (TimeBlock("visits", name, "2024-02-01", "2024-03-01") for name in ("when", "date_of_test"))
+    for sees, told in ((True, True), (False, False)):
+        with pytest.raises(InvalidParameter, match="must not overlap") as refusal:
+            mine.check_apart({"clinic": vars(theirs)}, lambda _, sees=sees: sees)
+        assert ("2024-02-01" in str(refusal.value), "date_of_test" in str(refusal.value)) == (told, told)

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Callable
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from support.service import running
 from tacit import Records, Schema
 from tacit.data import Flag, Key, Moment, Number
 from tacit.data.bundled import adult_schema, load_adult
@@ -243,3 +247,19 @@ def test_large_tables_are_marked_a_block_at_a_time() -> None:
         # Marks of one record may be left out: how much shuffled columns have in common depends on the order.
         assert mine[4] == theirs[4] or not (mine[4] and theirs[4])
     assert sum(mine[4] == theirs[4] for mine, theirs in zip(one["sets"], other["sets"], strict=True)) > 50
+
+
+def test_a_folder_of_files_is_known_by_their_content(tmp_path: Path) -> None:
+    """A table of few values, whose counts say nothing: the same files, under other names, have no second budget."""
+    inbox = tmp_path / "inbox"
+    for folder, name in (("many.parquet", "part-{}"), ("again", "{}")):
+        (inbox / folder).mkdir(parents=True)
+        for place in range(2):
+            flags = pa.table({"ill": [place == 0, True, False] * 40})
+            pq.write_table(flags, inbox / folder / f"{name.format(1 - place)}.parquet")
+    body = {"schema": "[columns.ill]\nkind = 'flag'\n", "budget": {"epsilon": 1}, "signed_by": "Carol"}
+    with running(tmp_path / "s", inbox=inbox) as served:
+        for name, status in (("many.parquet", 201), ("again", 400)):
+            told = served.post("/v1/datasets", {"name": name[:4], "source": {"file": name}, **body}, "carol")
+            assert told.status_code == status, told.text
+        assert "registered as 'many'" in told.text

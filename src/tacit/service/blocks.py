@@ -6,7 +6,7 @@ it, as for a key.
 """
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, final
 
@@ -46,15 +46,19 @@ class TimeBlock:
         last = datetime.datetime.fromisoformat(self.high) - _INSTANT
         return Moment(self.low, last.isoformat())
 
-    def check_apart(self, others: Iterable[Mapping[str, Any]]) -> None:
-        """Refuse a range that another block of the series has a moment of."""
+    def check_apart(self, others: Mapping[str, Mapping[str, Any]], sees: Callable[[str], bool]) -> None:
+        """Refuse a range that another block of the series has a moment of; say which only of data sets that one sees.
+
+        `others` are the blocks of other data sets, by their names.
+        """
         low, high = Moment(self.low, self.high).ends
-        for other in others:
+        for name, other in others.items():
             start, end = Moment(other["low"], other["high"]).ends
             if other["series"] == self.series and (other["column"] != self.column or (low < end and start < high)):
+                which = f"a block from {other['low']} to {other['high']} by {other['column']!r}"
                 raise InvalidParameter(
-                    f"the series {self.series!r} has a block from {other['low']} to {other['high']} by "
-                    f"{other['column']!r}: blocks are of one column, and must not overlap."
+                    f"the series {self.series!r} has {which if sees(name) else 'such a block of somebody else'}: "
+                    "blocks are of one column, and must not overlap."
                 )
 
     def check_records(self, source: Any) -> None:

@@ -82,10 +82,14 @@ def bound_to(name: str, marks: Mapping[str, Any]) -> list[str]:
     return [_digest(bytes.fromhex(each), name).hex()[:_BOUND] for each in (marks["made_with"], *tables)]
 
 
-def outright_of(file: Path) -> str:
-    """Return what no file of other content has."""
+def outright_of(files: Iterable[Path]) -> str:
+    """Return what no files of other content have, whatever they are called."""
+    return f"file {' '.join(sorted(map(_digest_of, files)))}"
+
+
+def _digest_of(file: Path) -> str:
     with file.open("rb") as opened:
-        return f"file {hashlib.file_digest(opened, 'sha256').hexdigest()}"
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def known(marks: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:

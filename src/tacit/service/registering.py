@@ -96,7 +96,7 @@ def register(
     place = source if isinstance(source, Place) else None
     found = source if place is None else place.opened
     with state.reading() as connection:
-        _check_free(declared, _others(connection))
+        _check_free(declared, _others(connection), sees)
     if declared.block is not None:
         declared.block.check_records(found)
     records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
@@ -107,7 +107,7 @@ def register(
         # Reading took its time: nobody registers while what there is now is compared with what the accounts say.
         state.alone(connection)
         others = _others(connection)
-        _check_free(declared, others)
+        _check_free(declared, others, sees)
         account = _account(declared, others, marks, sees)
         registered = {name: str(each["account"]) for name, (each, _) in others.items()}
         head = head_of(declared.name, bound, account, registered, witness, settings, sees)
@@ -127,7 +127,7 @@ def register(
             # Somebody may have registered these records meanwhile.
             state.alone(connection)
             others = _others(connection)
-            _check_free(declared, others)
+            _check_free(declared, others, sees)
             _account(declared, others, marks, sees)
             # The account says for good that it pays, so only of what is not refused any more.
             ledger.note(note_of(declared.name, bound, by, declared.signed_by))
@@ -145,12 +145,13 @@ def _others(connection: sa.Connection) -> Others:
     return {row.name: (json.loads(row.document), json.loads(row.marks)) for row in rows}
 
 
-def _check_free(declared: Declared, others: Others) -> None:
+def _check_free(declared: Declared, others: Others, sees: Callable[[str], bool]) -> None:
     """Refuse a name, or a block of a series, that there is already."""
     if declared.name in others:
         raise InvalidParameter(f"there is a data set {declared.name!r} already: its records cannot be changed.")
     if declared.block is not None:
-        declared.block.check_apart(each["block_of"] for each, _ in others.values() if each["block_of"] is not None)
+        blocks = {name: each["block_of"] for name, (each, _) in others.items() if each["block_of"] is not None}
+        declared.block.check_apart(blocks, sees)
 
 
 def _account(

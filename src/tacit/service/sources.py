@@ -17,6 +17,7 @@ from typing import Any, Self, final
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
+from tacit.data.sources.files import listed
 from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
@@ -75,9 +76,9 @@ class Place:
 
     @property
     def outright(self) -> list[str]:
-        """What no other table has: the content of a file, or the place of a table."""
+        """What no other table has: the content of a file, or of all files of a folder, or the place of a table."""
         if self.file is not None:
-            return [outright_of(self.file)] if self.file.is_file() else []
+            return [outright_of(listed(self.file))]
         url = sa.make_url(self.address)
         host, port = (given or url.query.get(name) for name, given in (("host", url.host), ("port", url.port)))
         table = self.table.removeprefix("public.")
