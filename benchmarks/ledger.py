@@ -163,12 +163,12 @@ def of_parts(address: str) -> float:
 
 def asked(ledger: Any) -> None:
     """Do with a ledger what an oracle does to answer a question."""
-    from tacit.accounting.answers import question_digest, recall, record
+    from tacit.accounting.answers import InLedger, question_digest
 
     question = question_digest(ledger, [time.perf_counter()])
-    assert recall(ledger, question) is None
+    assert InLedger().recall(ledger, question) is None
     spend(ledger)
-    record(ledger, question, {"shares": ["0x1p-1"]})
+    InLedger().record(ledger, question, {"shares": ["0x1p-1"]})
 
 
 def measured(address: str, entries: int) -> dict[str, float]:

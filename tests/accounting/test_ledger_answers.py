@@ -12,7 +12,7 @@ from dp_accounting import dp_event
 from support.databases import rows
 from tacit import Records, Schema, StatisticalOracle, StatisticalQuery
 from tacit.accounting import Ledger, store
-from tacit.accounting.answers import question_digest, recall, record
+from tacit.accounting.answers import InLedger, question_digest
 from tacit.budget import Budget
 from tacit.data import Number
 
@@ -41,11 +41,11 @@ def test_asking_takes_three_transactions(address: str, transactions: list[str]) 
     for number in range(3):
         transactions.clear()
         question = question_digest(ledger, [number])
-        assert recall(ledger, question) is None
+        assert InLedger().recall(ledger, question) is None
         ledger.spend(HUNDREDTH, label="a question")
-        record(ledger, question, {"shares": [str(number)]})
+        InLedger().record(ledger, question, {"shares": [str(number)]})
         assert transactions == ["read", "write", "write"]
-        assert recall(ledger, question) == {"shares": [str(number)]}
+        assert InLedger().recall(ledger, question) == {"shares": [str(number)]}
         assert transactions[3:] == ["read"]
 
 
@@ -72,9 +72,9 @@ def test_looking_at_an_account_takes_one_transaction(address: str, transactions:
 def test_the_first_answer_stays(address: str) -> None:
     """A question answered twice at once keeps the answer that was written first."""
     ledger = Ledger.create(address, name="a", budget=Budget(1.0))
-    record(ledger, "question", {"answer": 1})
-    record(ledger, "question", {"answer": 2})
-    assert recall(ledger, "question") == {"answer": 1}
+    InLedger().record(ledger, "question", {"answer": 1})
+    InLedger().record(ledger, "question", {"answer": 2})
+    assert InLedger().recall(ledger, "question") == {"answer": 1}
 
 
 def test_a_question_is_looked_up_while_others_write_their_first_answers(address: str) -> None:
@@ -83,9 +83,9 @@ def test_a_question_is_looked_up_while_others_write_their_first_answers(address:
     ledgers = [Ledger.create(address, name=str(number), budget=Budget(1.0)) for number in range(1, 5)]
 
     def asks(ledger: Ledger) -> Any:
-        before = recall(ledger, "question")
-        record(ledger, "question", {"by": ledger.name})
-        return before, recall(ledger, "question")
+        before = InLedger().recall(ledger, "question")
+        InLedger().record(ledger, "question", {"by": ledger.name})
+        return before, InLedger().recall(ledger, "question")
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(asks, ledgers)) == [(None, {"by": str(number)}) for number in range(1, 5)]

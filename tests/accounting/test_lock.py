@@ -186,7 +186,7 @@ def test_nor_if_another_thread_waits_for_him(path: str) -> None:
     with locked(path, 60):
         waiter.start()
         # The waiter has the gate's turn as soon as nobody else can take it without waiting.
-        gate = lock._gate_of(lock_path(path))
+        gate = lock._GATES[lock_path(path)]
         while gate._next.acquire(blocking=False):
             gate._next.release()
             time.sleep(0.001)

@@ -22,28 +22,6 @@ def question_digest(ledger: Ledger | None, facts: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps([where, list(facts)], sort_keys=True).encode()).hexdigest()
 
 
-def recall(ledger: Ledger, question: str) -> Mapping[str, Any] | None:
-    """Return what was answered to a question, or None."""
-    with ledger.store.reading() as connection:
-        content = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
-    return None if content is None else dict(json.loads(content))
-
-
-def record(ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Write an answer down, and return the one that is there then: that of whoever was first.
-
-    Two that drew at once under one ticket were charged once: only what is returned here may be told.
-    """
-    with ledger.store.writing(ledger.name) as connection:
-        found = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
-        if found is not None:
-            return dict(json.loads(found))
-        connection.execute(
-            sa.insert(ANSWER).values(account=ledger.name, question=question, content=json.dumps(dict(content)))
-        )
-        return content
-
-
 def needed_no_charge(ledger: Ledger | None) -> None:
     """Note that an answer was paid for before: under a ticket, what is charged after it has the place it always has.
 
@@ -71,8 +49,19 @@ class InLedger(Memory):
 
     def recall(self, ledger: Ledger, question: str) -> Mapping[str, Any] | None:
         """Look into the ledger's database."""
-        return recall(ledger, question)
+        with ledger.store.reading() as connection:
+            content = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
+        return None if content is None else dict(json.loads(content))
 
     def record(self, ledger: Ledger, question: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Write into the ledger's database; the first answer stays."""
-        return record(ledger, question, content)
+        """Write into the ledger's database, and return the answer that is there then: that of whoever was first.
+
+        Two that drew at once under one ticket were charged once: only what is returned here may be told.
+        """
+        with ledger.store.writing(ledger.name) as connection:
+            found = connection.execute(SELECT_ANSWER, {"account": ledger.name, "question": question}).scalar()
+            if found is not None:
+                return dict(json.loads(found))
+            values = {"account": ledger.name, "question": question, "content": json.dumps(dict(content))}
+            connection.execute(sa.insert(ANSWER), values)
+            return content

@@ -48,6 +48,18 @@ class Chain:
             seen, links, whole = self._verified(seen, *found)
             yield seen, links
 
+    def verify(self, head: str | None) -> None:
+        """Verify and remember the whole history; with `head`, refuse one that has no entry with this hash."""
+        known = head is None or head == self.seen.head
+        for longer, links in self.pieces(self.seen):
+            known = known or any(head == link for _, link in links)
+            self.remember(longer)
+        if not known:
+            raise LedgerCorrupt(
+                f"account {self.name!r} at {self.store} has no entry with the hash given: its history was shortened or "
+                "replaced."
+            )
+
     @contextmanager
     def writing(self) -> Iterator[tuple[sa.Connection, History]]:
         """Open a transaction with the only right to charge, and give the verified history it begins with.

@@ -6,14 +6,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError
 
-from tacit.errors import (
-    InvalidParameter,
-    LedgerBusy,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerForeign,
-    LedgerMissing,
-)
+from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tacit.accounting.events import Event, event_from_json
 from tacit.accounting.links import Link, PartPath, read_link
 from tacit.accounting.tickets import Place, Places
 from tacit.budget import Budget
-from tacit.errors import LedgerCorrupt
+from tacit.errors import InvalidParameter, LedgerCorrupt
 
 _NOTHING = Budget(0)
 
@@ -149,9 +149,21 @@ class History:
         """Return the sum at a path: its own entries, and for each partition the largest of its parts."""
         return self.sums.get(path, _NOTHING)
 
-    def largest_part(self, path: PartPath, name: str) -> Budget:
-        """Return the largest sum of the parts of a partition at a path."""
-        return self.largest.get((path, name), _NOTHING)
+    def has(self, path: PartPath, name: str, wanted: Partition) -> bool:
+        """Whether there is a partition of this name at a path; refuse one that is not as it is wanted."""
+        known = self.partitions.get((path, name))
+        if known is not None and known != wanted:
+            raise InvalidParameter(
+                f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
+            )
+        return known is not None
+
+    def free(self, path: PartPath) -> Budget:
+        """Return what may be spent at a path for nothing: as much as other parts beside it, or above, have spent."""
+        found = _NOTHING
+        for depth, (name, _) in enumerate(path):
+            found += self.largest.get((path[:depth], name), _NOTHING) - self.total(path[: depth + 1])
+        return found
 
     def with_amount(self, path: PartPath, amount: Budget) -> "History":
         """Return what the history would add up to with one more amount at the path."""

@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from numbers import Rational
 from typing import Literal, final
 
@@ -18,19 +18,19 @@ from tacit.accounting.history import Entry, History, Partition, totals
 from tacit.accounting.links import PartPath, digest
 from tacit.accounting.standing import Balance, Standing
 from tacit.accounting.statement import Statement
-from tacit.accounting.store import ACCOUNT, Store
+from tacit.accounting.store import SELECT_ACCOUNT, Store
 from tacit.accounting.terms import check_partition, check_text, checked_ids, read_terms, refuse_other, terms_of
 from tacit.accounting.tickets import Place
-from tacit.accounting.unit import RECORD, Kind, Unit, checked_kind, checked_unit
+from tacit.accounting.unit import RECORD, Kind, Unit, checked_kind, checked_unit, refuse_other_unit
 from tacit.accounting.witness import Witness
 from tacit.budget import Budget, plain_budget
-from tacit.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerExists, LedgerMissing
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerExists, LedgerMissing
 
 _NOBODY = Standing()
 
 
 @final
-@dataclass(eq=False, repr=False)
+@dataclass(repr=False, unsafe_hash=True)
 class Ledger:
     """A handle to a durable budget account.
 
@@ -49,14 +49,14 @@ class Ledger:
     name: str
     path: PartPath
     """Which part of the records the handle is for: ((partition, part), ...); () is all of them."""
-    unit: Kind
+    unit: Kind = field(compare=False)
     """Whom the account promises for: a record, or a person, who may own several."""
-    _ids: tuple[str, ...]
-    _account: Account
-    _chain: Chain
+    _ids: tuple[str, ...] = field(compare=False)
+    _account: Account = field(compare=False)
+    _chain: Chain = field(compare=False)
     standing: Standing = _NOBODY
     """In whose name the handle charges; see `acting`."""
-    _looks: bool = False
+    _looks: bool = field(default=False, compare=False)
 
     @classmethod
     def create(
@@ -87,12 +87,7 @@ class Ledger:
         store = Store.at(address)
         store.prepare()
         head = digest("", terms)
-        with store.writing() as connection:
-            if connection.execute(sa.select(ACCOUNT.c.name).where(ACCOUNT.c.name == name)).first():
-                raise LedgerExists(f"{store} already has an account {name!r}. Open that one, or use another name.")
-            connection.execute(
-                sa.insert(ACCOUNT).values(name=name, terms=json.dumps(terms, sort_keys=True), count=0, head=head)
-            )
+        store.add_account(name, json.dumps(terms, sort_keys=True), head)
         return cls(store, name, (), unit, names, account, Chain(store, name, History(0, head)))
 
     @staticmethod
@@ -111,17 +106,10 @@ class Ledger:
         store = Store.at(address)
         with store.reading() as connection:
             name = store.name_of(connection, name)
-            row = connection.execute(sa.select(ACCOUNT).where(ACCOUNT.c.name == name)).one()
-        account, unit, names, start = read_terms(name, row.terms)
+            terms = connection.execute(SELECT_ACCOUNT, {"account": name}).one().terms
+        account, unit, names, start = read_terms(name, terms)
         chain = Chain(store, name, start)
-        known = head is None or head == start.head
-        for longer, links in chain.pieces(start):
-            known = known or any(head == link for _, link in links)
-            chain.remember(longer)
-        if not known:
-            raise LedgerCorrupt(
-                f"account {name!r} at {store} has no entry with the hash given: its history was shortened or replaced."
-            )
+        chain.verify(head)
         return cls(store, name, (), unit, names, account, chain)
 
     @classmethod
@@ -280,28 +268,8 @@ class Ledger:
 
     def require(self, unit: Unit | Kind) -> None:
         """Refuse what is private for another unit than the account promises for; nothing is charged."""
-        self._refuse_other(checked_unit(unit), self._chain.seen if self.unit == "record" else self._chain.current())
-
-    def _refuse_other(self, whom: Unit, history: History) -> None:
-        """Refuse records for persons, persons for records, and persons by another column of ids."""
-        own = self._whom(history)
-        if whom.kind != self.unit:
-            advice = (
-                'Give Records(..., unit="the column of ids"), fit(X, y, groups=ids), or commands --unit COLUMN.'
-                if self.unit == "person"
-                else 'Open a ledger for persons: Ledger.create(..., unit="person"), or ledger create --unit person.'
-            )
-            raise InvalidParameter(
-                f"account {self.name!r} promises for each {own}, and what was asked is private for each {whom}. "
-                f"Nothing was charged. {advice}"
-            )
-        if whom.ids and own.ids and whom.ids[0] not in own.ids:
-            raise InvalidParameter(
-                f"account {self.name!r} promises for each {own}, and what was asked is private for each {whom}. "
-                "Nothing was charged. If these are the same persons, call the column of ids the same (a Series beside "
-                "an array has a name, too), or name all such columns when an account is created: "
-                "Ledger.create(..., ids=[...]), or ledger create --ids NAME --ids NAME."
-            )
+        history = self._chain.seen if self.unit == "record" else self._chain.current()
+        refuse_other_unit(self.name, self._whom(history), checked_unit(unit))
 
     def _whom(self, history: History) -> Unit:
         """Return whom the account promises for: by the columns of ids that were declared, or that the history fixed."""
@@ -341,7 +309,7 @@ class Ledger:
                 entry = self._chain.entry(connection, *known)
                 self.standing.check_same(self.name, entry, self.path, label, amount, text)
                 return entry
-            self._refuse_other(whom, history)
+            refuse_other_unit(self.name, self._whom(history), whom)
             self._refuse_beyond(history, amount, event, label, at)
             fixes = {"ids": whom.ids[0]} if whom.ids and not self._whom(history).ids else {}
             said = {**self.standing.written(place), **fixes}
@@ -353,8 +321,8 @@ class Ledger:
     def note(self, text: str) -> Entry:
         """Write a line that costs nothing into the history: what was done about the account, for whoever reads it."""
         check_text("text", text)
+        said = self.standing.written(None)
         with self._writing() as (connection, history):
-            said = self.standing.written(None)
             longer, entry = self._chain.append(connection, history, written(text, self.path, Budget(0), said=said))
         self._chain.remember(longer)
         self.standing.tell(self.name, entry)
@@ -372,42 +340,41 @@ class Ledger:
         Asking again for the same partition returns the same accounts.
         """
         check_partition(name, parts, fixed_by, self.unit)
-        wanted, declared = Partition(tuple(parts), fixed_by), None
+        wanted = Partition(tuple(parts), fixed_by)
+        handles = {part: replace(self, path=(*self.path, (name, part))) for part in parts}
         if self._chain.seen.partitions.get((self.path, name)) == wanted:
-            return self._parts(name, parts)
+            return handles
         if self._looks:
-            known = self._chain.current().partitions.get((self.path, name))
-            return dict.fromkeys(parts, self) if known is None else self._parts(name, _same(name, known, wanted).parts)
+            return handles if self._chain.current().has(self.path, name, wanted) else dict.fromkeys(parts, self)
+        declared = None
         with self._writing() as (connection, history):
-            known = history.partitions.get((self.path, name))
-            if known is None:
+            if not history.has(self.path, name, wanted):
                 content = written(name, self.path, Budget(0), parts=parts, fixed_by=fixed_by)
                 history, declared = self._chain.append(connection, history, content)
-            else:
-                _same(name, known, wanted)
         self._chain.remember(history)
         if declared is not None:
             self.standing.tell(self.name, declared)
-        return self._parts(name, parts)
+        return handles
 
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[sa.Connection, History]]:
+    def _writing(self) -> AbstractContextManager[tuple[sa.Connection, History]]:
         if self._looks:
             raise InvalidParameter("this handle only looks at the account: nothing can be charged through it.")
-        with self._chain.writing() as found:
-            yield found
-
-    def _parts(self, name: str, parts: Sequence[str]) -> "dict[str, Ledger]":
-        return {part: replace(self, path=(*self.path, (name, part))) for part in parts}
+        return self._chain.writing()
 
     def _amount(self, event: Event, at: Budget | None) -> Budget:
         return self._account.charge(event, None if at is None else plain_budget("at", at))
 
     def _refuse_beyond(self, history: History, amount: Budget, event: Event, label: str, at: Budget | None) -> None:
-        if not self._fits(history, amount):
-            refusal = BudgetExceeded(self._refusal(label, amount, history))
-            refusal.event, refusal.at = event, at
-            raise refusal
+        if self._fits(history, amount):
+            return
+        part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)
+        refusal = BudgetExceeded(
+            f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
+            f"{self.budget}{self.standing.words} (account {self.name!r}{part}; {self._whom(history).neighbours}). "
+            "Nothing was charged. Ask for less, or stop here: a spent budget cannot be refilled for the same records."
+        )
+        refusal.event, refusal.at = event, at
+        raise refusal
 
     def _fits(self, history: History, amount: Budget) -> bool:
         """Whether an amount fits into what is left, and into what is left of the payer's share."""
@@ -415,31 +382,9 @@ class Ledger:
         return whole and self.standing.fits(self._account, history, amount)
 
     def _left(self, history: History) -> Budget:
-        free = Budget(0)
-        for depth, (name, _) in enumerate(self.path):
-            parent = self.path[:depth]
-            free += history.largest_part(parent, name) - history.total(self.path[: depth + 1])
-        left = self._account.left(history.total(), free)
+        left = self._account.left(history.total(), history.free(self.path))
         own = self.standing.left(self._account, history)
         return left if own is None else Budget.smallest([left, own])
-
-    def _refusal(self, label: str, amount: Budget, history: History) -> str:
-        part = "".join(f", part {part!r} of {name!r}" for name, part in self.path)
-        whom = self._whom(history).neighbours
-        return (
-            f"{label!r} does not fit: it costs {self._account.show(amount)}, and {self._left(history)} is left of "
-            f"{self.budget}{self.standing.words} (account {self.name!r}{part}; {whom}). Nothing was "
-            "charged. Ask for less, or stop here: a spent budget cannot be refilled for the same records."
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ledger) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def _identity(self) -> tuple[str, str, PartPath, Standing]:
-        return self.store.url.render_as_string(hide_password=False), self.name, self.path, self.standing
 
     def __sklearn_clone__(self) -> "Ledger":
         return self
@@ -451,12 +396,3 @@ class Ledger:
         payer = f", payer={self.standing.payer!r}" if self.standing.payer is not None else ""
         where = f"{self.address!r}, name={self.name!r}{part}"
         return f"Ledger({where}, budget={self.budget!r}, {self.accountant}{whom}{payer})"
-
-
-def _same(name: str, known: Partition, wanted: Partition) -> Partition:
-    """Return the partition that an account has, if it is the one that was asked for."""
-    if known != wanted:
-        raise InvalidParameter(
-            f"partition {name!r} exists, fixed by {known.fixed_by}, with parts {', '.join(known.parts)}."
-        )
-    return known

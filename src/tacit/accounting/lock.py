@@ -15,7 +15,6 @@ import threading
 import time
 from contextlib import suppress
 from io import FileIO
-from types import TracebackType
 from typing import final
 from weakref import WeakSet
 
@@ -69,7 +68,8 @@ class locked:  # noqa: N801
             return self._patience
         deadline = time.monotonic() + self._patience
         name = lock_path(self._path)
-        self._gate = _gate_of(name)
+        with _registry:
+            self._gate = _GATES.setdefault(name, _Gate())
         if name in _SPOILED or not self._gate.enter(deadline):
             raise TimeoutError
         try:
@@ -91,9 +91,7 @@ class locked:  # noqa: N801
             _let_go(turn)
         return [lock] if self._reads or turn is None else [lock, turn]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         files, self._files = self._files, []
         ours = os.getpid() == self._owner
         try:
@@ -132,11 +130,6 @@ class _Gate:
 
 def _left(deadline: float) -> float:
     return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
-
-
-def _gate_of(name: str) -> _Gate:
-    with _registry:
-        return _GATES.setdefault(name, _Gate())
 
 
 def _turn(path: str, deadline: float, reads: bool) -> FileIO | None:

@@ -9,7 +9,6 @@ left had the record been replaced by something arbitrary.
 """
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.accounting.unit import NEIGHBOURS, Kind
@@ -80,7 +79,7 @@ def explain(budget: Budget, unit: Kind = "record") -> str:
     return text
 
 
-def picture(budget: Budget, path: str | Path | None = None) -> "Figure":
+def picture(budget: Budget) -> "Figure":
     """Draw Bob's best guess and the largest move of a belief against epsilon, this budget marked."""
     from matplotlib.figure import Figure
 
@@ -101,6 +100,4 @@ def picture(budget: Budget, path: str | Path | None = None) -> "Figure":
         guess.plot([budget.epsilon], [best_guess(budget)], "o", label=str(budget))
     guess.legend()
     figure.suptitle("What epsilon means (replace-one neighbours)")
-    if path is not None:
-        figure.savefig(path)
     return figure

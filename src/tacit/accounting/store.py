@@ -24,6 +24,7 @@ from tacit.errors import (
     LedgerBusy,
     LedgerCorrupt,
     LedgerError,
+    LedgerExists,
     LedgerForeign,
     LedgerMissing,
     LedgerVersion,
@@ -34,10 +35,7 @@ VERSION = 1
 _WAIT_SECONDS = 60
 
 # What opens a transaction, by whether it only reads. A reader must see one state of several tables.
-_SQLITE = {
-    False: ("PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE"),
-    True: ("BEGIN",),
-}
+_SQLITE = {False: ("PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE"), True: ("BEGIN",)}
 _POSTGRESQL = {
     False: (
         "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
@@ -153,6 +151,13 @@ class Store:
             raise LedgerForeign(f"{self} holds other tables; give the ledger a file of its own.")
         return present
 
+    def add_account(self, name: str, terms: str, head: str) -> None:
+        """Write down a new account without entries; refuse if there is one of that name."""
+        with self.writing() as connection:
+            if connection.execute(SELECT_ACCOUNT, {"account": name}).first():
+                raise LedgerExists(f"{self} already has an account {name!r}. Open that one, or use another name.")
+            connection.execute(sa.insert(ACCOUNT).values(name=name, terms=terms, count=0, head=head))
+
     def names(self, connection: sa.Connection) -> list[str]:
         """Return the names of all accounts, sorted."""
         names = [row.name for row in connection.execute(sa.select(ACCOUNT.c.name).order_by(ACCOUNT.c.name))]
@@ -219,11 +224,7 @@ class Store:
     @contextmanager
     def _begin(self, *, read_only: bool = False) -> Iterator[sa.Connection]:
         statements = _SQLITE if self._is_file else _POSTGRESQL
-        with (
-            translated(str(self)),
-            self._engine(read_only) as (engine, patience),
-            engine.connect() as connection,
-        ):
+        with translated(str(self)), self._engine(read_only) as (engine, patience), engine.connect() as connection:
             if self._is_file:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * patience)}")
             for statement in statements[read_only]:

@@ -62,9 +62,26 @@ def checked_unit(unit: object) -> Unit:
 
 def checked_kind(unit: object) -> Kind:
     """Return what kind of unit this is; refuse what is none."""
-    if isinstance(unit, str):
-        if unit == "record":
-            return "record"
-        if unit == "person":
-            return "person"
+    if isinstance(unit, str) and unit in NEIGHBOURS:
+        return unit
     raise InvalidParameter(f'unit must be "record" or "person": whom the promise is for, got {unit!r}.')
+
+
+def refuse_other_unit(account: str, own: Unit, whom: Unit) -> None:
+    """Refuse records for persons, persons for records, and persons by another column of ids than the account's own."""
+    if whom.kind != own.kind and own.kind == "person":
+        advice = 'Give Records(..., unit="the column of ids"), fit(X, y, groups=ids), or commands --unit COLUMN.'
+    elif whom.kind != own.kind:
+        advice = 'Open a ledger for persons: Ledger.create(..., unit="person"), or ledger create --unit person.'
+    elif whom.ids and own.ids and whom.ids[0] not in own.ids:
+        advice = (
+            "If these are the same persons, call the column of ids the same (a Series beside an array has a name, too),"
+            " or name all such columns when an account is created: Ledger.create(..., ids=[...]), or ledger create "
+            "--ids NAME --ids NAME."
+        )
+    else:
+        return
+    raise InvalidParameter(
+        f"account {account!r} promises for each {own}, and what was asked is private for each {whom}. Nothing was "
+        f"charged. {advice}"
+    )
