@@ -39,12 +39,7 @@ class Exponential(Mechanism[ArrayLike, int]):
 
     @classmethod
     def for_budget(
-        cls,
-        budget: Budget,
-        sensitivity: float = 1.0,
-        *,
-        candidates: int,
-        weights: ArrayLike | None = None,
+        cls, budget: Budget, sensitivity: float = 1.0, *, candidates: int, weights: ArrayLike | None = None
     ) -> "Exponential":
         """Calibrate to a pure budget; a delta in it is left unused and not charged."""
         return cls(budget, sensitivity, candidates, weights)  # type: ignore[arg-type]

@@ -93,15 +93,10 @@ class Gaussian(AdditiveNoise):
         """Noise over sensitivity: as promised, and as drawn."""
         return Multipliers.for_budget(self.budget, self.dimension)
 
-    @property
-    def noise_multiplier(self) -> float:
-        """Noise over sensitivity that is promised."""
-        return self.multipliers.promised
-
     @cached_property
     def event(self) -> Event:
-        """Gaussian noise with this multiplier of the sensitivity."""
-        return dp_event.GaussianDpEvent(self.noise_multiplier)
+        """Gaussian noise with the promised multiplier of the sensitivity."""
+        return dp_event.GaussianDpEvent(self.multipliers.promised)
 
     @cached_property
     def law(self) -> tuple[float, float]:
@@ -111,7 +106,7 @@ class Gaussian(AdditiveNoise):
     @property
     def standard_deviation(self) -> float:
         """The standard deviation of the noise in one coordinate."""
-        return self.units * self.grid
+        return self.scale
 
     def error(self, confidence: float = 0.95) -> float:
         """Return what the noise in one coordinate stays below with this confidence."""

@@ -41,11 +41,6 @@ class Laplace(AdditiveNoise):
         return laplace_law(self.budget.exact_epsilon, self.sensitivity, self.dimension)
 
     @property
-    def scale(self) -> float:
-        """The scale of the noise: a shade above sensitivity / epsilon."""
-        return self.units * self.grid
-
-    @property
     def standard_deviation(self) -> float:
         """The standard deviation of the noise in one coordinate."""
         return math.sqrt(2) * self.scale

@@ -97,6 +97,11 @@ class AdditiveNoise(Mechanism[ArrayLike, "float | Floats"]):
         return self.law[1]
 
     @property
+    def scale(self) -> float:
+        """The scale of the noise: the standard deviation of a Gaussian; else a shade above sensitivity / epsilon."""
+        return self.units * self.grid
+
+    @property
     @abstractmethod
     def standard_deviation(self) -> float:
         """The standard deviation of the noise in one coordinate."""

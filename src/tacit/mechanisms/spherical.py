@@ -40,11 +40,6 @@ class SphericalLaplace(AdditiveNoise):
         return grid, math.nextafter(float(moved / left), math.inf)
 
     @property
-    def scale(self) -> float:
-        """The scale of the noise: a shade above sensitivity / epsilon."""
-        return self.units * self.grid
-
-    @property
     def standard_deviation(self) -> float:
         """The standard deviation of the noise in one coordinate: scale sqrt(dimension + 1)."""
         return self.scale * math.sqrt(self.dimension + 1)
