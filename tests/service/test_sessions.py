@@ -109,6 +109,29 @@ def test_an_older_state_file_is_refused(tmp_path: Path) -> None:
         assert _asked(served, session, POINTS[:3])["values"] == values
 
 
+def test_a_state_file_that_is_put_back_under_workers_is_refused(tmp_path: Path) -> None:
+    """The witness knows of answers that neither the file nor this worker has: nothing is drawn beside them."""
+    points = [{**POINTS[0], "age": age} for age in range(20, 80, 5)]
+    with running(tmp_path) as one, running(tmp_path) as other:
+        session = made(one, "sessions", SESSION)["session"]
+        values = _asked(other, session, points[:1])["values"]
+        (folder,) = (tmp_path / "sessions").iterdir()
+        shutil.copy(folder / "answers.db", tmp_path / "older")
+        # As another process, which knows nothing of what the first has seen.
+        locks = dict(FILE_LOCKS)
+        FILE_LOCKS.clear()
+        values = _asked(one, session, points[:4])["values"]
+        shutil.copy(folder / "answers.db", tmp_path / "newest")
+        shutil.copy(tmp_path / "older", folder / "answers.db")
+        FILE_LOCKS.update(locks)
+        for asked in (points[2:3], points):
+            refused = other.post(f"/v1/sessions/{session}/answers", {"points": asked})
+            assert refused.status_code == 503
+            assert refused.json()["error"]["kind"] == "SessionUnavailable"
+        shutil.copy(tmp_path / "newest", folder / "answers.db")
+        assert _asked(other, session, points)["values"][:4] == values
+
+
 def test_files_of_sessions_are_the_services_alone(served: Running) -> None:
     """Folders are 0700 and files 0600: both are as secret as the records."""
     made(served, "sessions", SESSION)

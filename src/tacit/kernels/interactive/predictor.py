@@ -241,6 +241,14 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         count, link = memory.head
         return count, link.hex()
 
+    def go_on_from(self, head: tuple[int, str]) -> None:
+        """Refuse from now on, with `LedgerCorrupt`, a state file in which the answers of a `head_` are not."""
+        check_is_fitted(self, "release_")
+        memory = self._session.memory
+        if not isinstance(memory, FileMemory):
+            raise AttributeError("only answers in a state file have a head: fit with state=path.")
+        self._session.memory = memory.going_on_from(*head)
+
     @property
     def points_left_(self) -> int | None:
         """How many more different points a Gaussian process answers; None for PINP, which has no such limit."""

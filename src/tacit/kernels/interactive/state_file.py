@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -126,6 +126,14 @@ class FileMemory:
     def head(self) -> tuple[int, bytes]:
         """How many answers this process has seen in the file, and the hash of them all."""
         return max(self._lock.seen, self.seen)
+
+    def going_on_from(self, count: int, link: str) -> "FileMemory":
+        """Return a handle that refuses a file without these answers."""
+        try:
+            seen = count, bytes.fromhex(link)
+        except ValueError:
+            raise LedgerCorrupt("what is to be in the state file is no hash of answers.") from None
+        return replace(self, seen=max(seen, self.seen))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FileMemory, (self.path, self.mark, self.head)

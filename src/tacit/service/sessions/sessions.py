@@ -2,12 +2,15 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
+from tacit.accounting.lock import locked
 from tacit.accounting.witness import Witness
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt, ModelFileError
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
@@ -19,6 +22,7 @@ from tacit.service.sessions.points import table_of
 from tacit.service.sessions.table import KeptSession
 
 _MOST_OPEN = 16
+_PATIENCE = 60.0
 
 
 @final
@@ -26,8 +30,8 @@ class Sessions:
     """The predictors that this worker has open; any other worker of the machine may have the same ones open.
 
     Guarantee: all answers of a session, by whichever workers and after whatever restarts, are those of one predictor
-    that its fit paid for; a point has one answer for ever. An answer is given once it is in the session's state file
-    and the witness knows that it is; a state file that lacks answers which the witness knows is refused.
+    that its fit paid for; a point has one answer for ever. An answer is drawn from a state file that has all answers
+    which the witness knows, and is given once it is there and the witness knows it; meanwhile nobody else draws.
     Assumes: the session's files are on a disk of this machine; the witness is not restored with them.
     Reference: tacit/kernels/interactive/predictor.md, "Memory" and "Kept".
     """
@@ -35,7 +39,6 @@ class Sessions:
     def __init__(self, folder: Path, witness: Witness) -> None:
         self._folder, self._witness = folder, witness
         self._open: OrderedDict[str, InteractiveKernelPredictor] = OrderedDict()
-        self._told: dict[str, tuple[int, str]] = {}
         self._turn = threading.Lock()
 
     def answer(self, session: KeptSession, points: object) -> dict[str, Any]:
@@ -43,12 +46,9 @@ class Sessions:
         predictor = self._predictor(session)
         encoder: Any = predictor.encoder_
         table = table_of(points, encoder.schema)
-        try:
+        with self._in_turn(session, predictor):
             found = predictor.answer(table)
             left, updates = predictor.points_left_, predictor.updates_left_
-        except (LedgerBusy, LedgerCorrupt):
-            raise _closed() from None
-        self._tell(session.id, predictor.head_)
         plain: dict[str, Any] = {
             **{name: list(map(finite, getattr(found, name))) for name in ("values", "standard_deviation", "error")},
             "guaranteed": [bool(each) for each in found.guaranteed],
@@ -87,11 +87,20 @@ class Sessions:
         except (LedgerBusy, LedgerCorrupt, ModelFileError, InvalidParameter):
             raise _closed() from None
 
-    def _tell(self, session: str, head: tuple[int, str]) -> None:
-        """Tell the witness how far a session is, unless it was told by this worker before."""
-        if head[0] and self._told.get(session, (0, ""))[0] < head[0]:
-            self._witness.append(_account(session), *head)
-            self._told[session] = head
+    @contextmanager
+    def _in_turn(self, session: KeptSession, predictor: InteractiveKernelPredictor) -> Iterator[None]:
+        """Let no other worker answer; ask the witness how far the session was, and tell it how far it is then."""
+        account = _account(session.id)
+        try:
+            with locked(str(self._folder / session.folder / SECRET), _PATIENCE):
+                told = self._witness.last(account)
+                if told is not None:
+                    predictor.go_on_from(told)
+                yield
+                if told is None or told[0] < predictor.head_[0]:
+                    self._witness.append(account, *predictor.head_)
+        except (LedgerBusy, LedgerCorrupt, OSError):
+            raise _closed() from None
 
 
 def _account(session: str) -> str:
