@@ -1,9 +1,12 @@
 """Parquet files that executors read themselves: the cells that SQL finds, and only where Spark would just scan."""
 
 import os
+import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from zipimport import zipimporter
 
 import ibis
 import numpy as np
@@ -17,6 +20,7 @@ from tacit import Budget, Ledger
 from tacit.data import Category, Number, Records, Schema
 from tacit.data.sources.live import SparkTable
 from tacit.data.sources.spark_files import Piece, _counted, cleaned_cells
+from tacit.data.sources.spark_jobs import _worked
 from tacit.data.values import AnyArray
 from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import InvalidParameter, QueryFailed
@@ -318,3 +322,17 @@ def test_a_failure_on_an_executor_quotes_nothing(spark: Any, tmp_path: Path) -> 
     with pytest.raises(QueryFailed, match="the cluster failed") as caught:
         table.encoded_there(("x", "y"), None, None, None, broken, 2)
     assert "secret" not in f"{caught.value} {caught.value.__context__} {caught.value.__cause__}"
+
+
+def test_no_finder_of_an_archive_outlives_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them would read the archive's list again before the next task; modules are found as before."""
+    archive = str(tmp_path / "a.zip")
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("tacit_packed_one.py", "")
+        packed.writestr("tacit_packed_two.py", "two = 2")
+    monkeypatch.syspath_prepend(archive)
+    __import__("tacit_packed_one")
+    assert isinstance(sys.path_importer_cache[archive], zipimporter)
+    assert list(_worked(lambda batches: map(abs, batches), iter([-1, 2]))) == [1, 2]
+    assert archive not in sys.path_importer_cache
+    assert __import__("tacit_packed_two").two == 2

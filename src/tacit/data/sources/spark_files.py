@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.data.columns import Column, Number
 from tacit.data.labels import series_cells
-from tacit.data.sources.spark_jobs import interruptible
+from tacit.data.sources.spark_jobs import interruptible, on_executors
 from tacit.data.values import AnyArray, objects
 
 _EXECUTION = "org.apache.spark.sql.execution."
@@ -130,7 +130,7 @@ def rows_of(session: Any, tasks: Tasks, types: Mapping[str, str]) -> int | None:
 
 def over_files(session: Any, tasks: Tasks, work: Callable[[Piece], Iterator[Any]], columns: str) -> Any:
     """Return the data frame of what some work yields for each piece, on the executors."""
-    return session.range(0, len(tasks), 1, len(tasks)).mapInArrow(partial(_worked, tasks, work), columns)
+    return on_executors(session.range(0, len(tasks), 1, len(tasks)), partial(_done, tasks, work), columns)
 
 
 def cleaned_cells(piece: Piece, columns: Mapping[str, Column], rows: int) -> Iterator[dict[str, AnyArray]]:
@@ -140,7 +140,7 @@ def cleaned_cells(piece: Piece, columns: Mapping[str, Column], rows: int) -> Ite
             yield {name: _cleaned(batch.column(name), column) for name, column in columns.items()}
 
 
-def _worked(tasks: Tasks, work: Callable[[Piece], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
+def _done(tasks: Tasks, work: Callable[[Piece], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         for place in batch.column(0).to_pylist():
             for piece in tasks[place]:

@@ -1,10 +1,13 @@
-"""Actions on a cluster that end when they are interrupted: each in a group of jobs, which is then cancelled."""
+"""What runs on a cluster: work on executors, and actions that end when they are interrupted, as groups of jobs."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
+from zipimport import zipimporter
 
 from tacit.noise import unique_name
 
@@ -12,6 +15,23 @@ Answer = TypeVar("Answer")
 _GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 _AT_MOST = 10.0
 """How many seconds are spent on cancelling what failed."""
+
+
+def on_executors(frame: Any, work: Callable[[Iterator[Any]], Iterator[Any]], columns: str) -> Any:
+    """Return the data frame of what some work makes of each partition's batches."""
+    return frame.mapInArrow(partial(_worked, work), columns)
+
+
+def _worked(work: Callable[[Iterator[Any]], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
+    """Do some work on an executor, and let the next task there begin at once.
+
+    Before each task PySpark has all finders of modules read again what there is. One for each folder of its own archive
+    reads the archive's whole list: most tasks take less time. A finder that is not kept is made anew when it is needed.
+    """
+    yield from work(batches)
+    for folder, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            sys.path_importer_cache.pop(folder, None)
 
 
 def interruptible(session: Any, ask: Callable[[], Answer]) -> Answer:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.data.columns import Column
 from tacit.data.sources.spark_files import Piece, Tasks, cleaned_cells, over_files
-from tacit.data.sources.spark_jobs import interruptible
+from tacit.data.sources.spark_jobs import interruptible, on_executors
 from tacit.errors import InvalidParameter, QueryFailed
 from tacit.numerics.arrays import Floats
 from tacit.numerics.exact import CompensatedSum
@@ -68,22 +68,23 @@ class SparkLots(SpreadTable):
         assert self.level == 0
         with settled(self.frame.sparkSession, {_PER_BATCH: "2"}):
             make = partial(_mapped, function, self.features, self.beside, width)
-            frame = self.frame.select("lot0").mapInArrow(make, _COLUMNS)
+            frame = on_executors(self.frame.select("lot0"), make, _COLUMNS)
             return _kept(frame, width, self.beside, 2)
 
     def together(self, job: Callable[[Floats], Floats]) -> Floats:
         """Do a job on one executor, which the lots are brought to."""
         lots = self.frame.select(f"lot{self.level}").coalesce(1)
-        return self._result(lots.mapInArrow(partial(_together, job, self.features + self.beside), "half binary"))
+        work = partial(_together, job, self.features + self.beside)
+        return self._result(on_executors(lots, work, "half binary"))
 
     def sum(self, job: Callable[[Floats], Floats]) -> Floats:
         """Add up on the executors, some partitions to a task; many in two rounds."""
         # Of a task that adds up a few lots most time goes into starting it.
         tasks = max(self.frame.sparkSession.sparkContext.defaultParallelism, self.partitions // _TO_A_TASK)
         lots = self.frame.select(f"lot{self.level}").coalesce(tasks)
-        sums = lots.mapInArrow(partial(_summed, job, self.features + self.beside), "half binary")
+        sums = on_executors(lots, partial(_summed, job, self.features + self.beside), "half binary")
         if tasks > _FEW:
-            sums = sums.repartition(math.isqrt(tasks)).mapInArrow(_merged, "half binary")
+            sums = on_executors(sums.repartition(math.isqrt(tasks)), _merged, "half binary")
         return self._result(sums)
 
     def _result(self, sums: Any) -> Floats:
@@ -114,7 +115,7 @@ def encode_there(
     any.
     """
     with settled(session, IN_PIECES):
-        frame = session.sql(sql).mapInArrow(partial(_encoded, names, dict(numbers), encode), _COLUMNS)
+        frame = on_executors(session.sql(sql), partial(_encoded, names, dict(numbers), encode), _COLUMNS)
         return _kept(frame, features, beside, max(_FEWEST, _NUMBERS // features))
 
 
