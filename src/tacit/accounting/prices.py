@@ -86,11 +86,7 @@ def renyi(event: Event, order: float) -> Budget:
             f"there is no Renyi bound for {type(event).__name__} and replace-one neighbours. "
             "Charge a proven bound as EpsilonDeltaDpEvent(epsilon, delta) instead."
         )
-    return renyi_of_point(prices.point(event), order)
-
-
-def renyi_of_point(budget: Budget, order: float) -> Budget:
-    """Return the Renyi price of an (epsilon, delta) guarantee: that of epsilon, failing with chance delta."""
+    budget = prices.point(event)
     pure = rounded_up(_renyi_of_pure(budget.epsilon, order)) if budget.exact_epsilon else Fraction(0)
     return Budget.amount(pure, budget.exact_delta)
 
