@@ -69,6 +69,15 @@ def test_learners_whose_parts_do_not_fit_are_refused(files, refused):
         refused(seal({**document, "fitted": {**fitted, name: value}}, numbers))
 
 
+@pytest.mark.parametrize("forged", ["x", 1.5, True, [1.0], [["a"]]])
+def test_landmarks_that_are_no_points_are_refused(files, refused, forged):
+    """What is read could be written again: a number of points, a table of them, or nothing."""
+    name = next(name for name in NAMES if "landmarks" in taken_apart(files[name])[0]["parameters"])
+    document, numbers = taken_apart(files[name])
+    parameters = {**document["parameters"], "landmarks": forged}
+    assert "landmarks: should be a number of points" in refused(seal({**document, "parameters": parameters}, numbers))
+
+
 def _lists(plain, *path):
     """Yield where lists are in a document, those within the first of a list's parts too."""
     if isinstance(plain, list):

@@ -23,13 +23,6 @@ _NUMBER = Scalar(0.0, 1e300)
 _INNER = Struct(Domain, {"kernel": KERNEL, "norm": Scalar(1e-150, 1e150), "width": whole(1, 10**9, axis="coordinates")})
 
 
-def _same(law: Any, drawn: dict[str, float]) -> Any:
-    """Refuse a law whose noise another tacit calibrated otherwise: one path has one scale."""
-    if drawn != _drawn(law):
-        raise ModelFileError("should have the noise that this tacit calibrates; use the tacit that fitted it")
-    return law
-
-
 def _drawn(law: GaussianProcess | Pinp) -> dict[str, float]:
     """Return the numbers that all answers of a path are drawn with."""
     if isinstance(law, Pinp):
@@ -52,7 +45,11 @@ class _Law(Field):
         """Calibrate anew, and refuse other numbers than those that answers were drawn with."""
         if not isinstance(plain, dict) or plain.keys() != {"declared", "drawn"}:
             raise ModelFileError("should be how noise was calibrated")
-        return _same(self._fields.read(plain["declared"], reading), plain["drawn"])
+        law = self._fields.read(plain["declared"], reading)
+        if plain["drawn"] != _drawn(law):
+            # One path has one scale.
+            raise ModelFileError("should have the noise that this tacit calibrates; use the tacit that fitted it")
+        return law
 
 
 _LAW = Either(

@@ -5,9 +5,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from tacit.budget import Budget
 from tacit.erm.losses.standard import HuberRegression
-from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.estimators.exact_scores import ExactR2
 from tacit.estimators.parameters import needed_budget
@@ -17,10 +15,6 @@ from tacit.kernels.estimator import KernelEstimator
 from tacit.kernels.fit.reading import needed_kernel, read_records, read_targets
 from tacit.kernels.released.model import METHODS
 from tacit.numerics.arrays import Floats
-
-
-def _huber(budget: Budget | None, rows: Rows) -> HuberRegression:
-    return HuberRegression(1.0, 1.0)
 
 
 @final
@@ -57,7 +51,9 @@ class PrivateKernelRegressor(ExactR2, KernelEstimator):
             )
         domain, records, values = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression=True)
         targets = read_targets(values, None, self.target_range, regression=True)
-        found = self._release(domain, X, records, targets.values, _huber, budget, targets.assumed, weighing)
+        found = self._release(
+            domain, X, records, targets.values, lambda *_: HuberRegression(1.0, 1.0), budget, targets.assumed, weighing
+        )
         self.middle_, self.scale_ = targets.middle, targets.scale
         self.domain_, self.model_, self.alpha_, self.release_ = domain, found.model, found.alpha, found.release
 

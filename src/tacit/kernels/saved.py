@@ -101,8 +101,10 @@ class _Landmarks(Field):
 
     def read(self, plain: Any, reading: Reading) -> Any:
         """Read the number, or the points."""
-        if not isinstance(plain, dict):
+        if plain is None or type(plain) is int:
             return Plain().read(plain, reading)
+        if not isinstance(plain, dict):
+            raise ModelFileError("should be a number of points, or a table of them")
         return Struct(lambda points: points, {"points": _GIVEN}).read(plain, reading)
 
 

@@ -4,7 +4,10 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
+import numpy as np
+
 from tacit.errors import InvalidParameter
+from tacit.numerics.arrays import Floats, Truths
 
 Place = TypeVar("Place", int, float)
 
@@ -16,9 +19,8 @@ def bisect(
     *,
     between: Callable[[Place, Place], Place] | None = None,
     steps: int = 10**4,
-    width: float = 0,
 ) -> tuple[Place, Place]:
-    """Return two neighbouring places, or two at most `width` apart, of which `holds` is true at the first alone.
+    """Return two neighbouring places of which `holds` is true at the first alone.
 
     It is taken to hold at `inside` and not at `outside`, on either side of it, and asked in between, half way or where
     `between` says, at most `steps` times.
@@ -28,10 +30,22 @@ def bisect(
             middle = between(inside, outside)
         else:
             middle = (inside + outside) // 2 if isinstance(inside, int) else (inside + outside) / 2
-        if not min(inside, outside) < middle < max(inside, outside) or abs(outside - inside) <= width:
+        if not min(inside, outside) < middle < max(inside, outside):
             break
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return inside, outside
+
+
+def bisect_all(holds: Callable[[Floats], Truths], inside: Floats, outside: Floats, steps: int) -> Floats:
+    """Return where many conditions still hold, each as near to its `outside` as bisections take so many steps to find.
+
+    As `bisect`, whose first place this is, for all places at once.
+    """
+    for _ in range(steps):
+        middle = (inside + outside) / 2
+        holding = holds(middle)
+        inside, outside = np.where(holding, middle, inside), np.where(holding, outside, middle)
+    return inside
 
 
 def fewest(

@@ -16,7 +16,8 @@ from tacit.audit.report import Exact
 from tacit.audit.search import NeighbourPair, largest_loss
 from tacit.budget import Budget
 from tacit.noise import power_of_two_below
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Truths
+from tacit.numerics.bisection import bisect_all
 
 
 def nips2008_law(epsilon: float, ridge: float) -> ObjectiveLaw:
@@ -71,10 +72,10 @@ class OneDimensional(Batch):
         pulls = (data[0][:, 0] * data[1])[:, None]
         tilt = grid_laplace(self.scale, count)
         reach = np.abs(pulls).sum()
-        low, high = (-tilt - reach) / self.ridge, (-tilt + reach) / self.ridge
-        for _ in range(70):
-            middle = low + (high - low) / 2
-            slope = self.ridge * middle + tilt - (pulls * expit(-pulls * middle)).sum(axis=0)
-            low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+
+        def falls(at: Floats) -> Truths:
+            return np.asarray(self.ridge * at + tilt < (pulls * expit(-pulls * at)).sum(axis=0))
+
+        found = bisect_all(falls, (-tilt - reach) / self.ridge, (-tilt + reach) / self.ridge, 70)
         grid = power_of_two_below(self.scale / self.ridge) * 2.0**-20
-        return np.asarray(np.round((low + (high - low) / 2) / grid) * grid)[:, None]
+        return np.asarray(np.round(found / grid) * grid)[:, None]

@@ -70,9 +70,9 @@ class Answerer(ABC):
     def take_over(self, point: Floats, left_behind: Floats) -> None:
         """Let the path go on from an answer."""
 
-    @abstractmethod
     def public_part(self, left_behind: Floats) -> Floats:
-        """Return what an answer leaves behind without anything that is secret."""
+        """Return what an answer leaves behind without what is secret: all, unless noise is a part of it."""
+        return left_behind
 
     @abstractmethod
     def bars(self, points: Floats) -> tuple[Floats, Floats]:
@@ -181,10 +181,6 @@ class PinpAnswerer(Answerer):
         if left_behind[1] != 0:
             self.path.weights.append(float(left_behind[1]))
             self.points.append(point)
-
-    def public_part(self, left_behind: Floats) -> Floats:
-        """All of it: a correction follows from the answer."""
-        return left_behind
 
     def bars(self, points: Floats) -> tuple[Floats, Floats]:
         """The bound that holds for all answers together."""

@@ -23,6 +23,7 @@ from tacit.kernels.released.non_interactive import BudgetShares, Measurement, po
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
 from tacit.noise import Source
 from tacit.numerics.arrays import Floats
+from tacit.numerics.bisection import bisect_all
 
 _CELL = 2.0**-6
 _LEVELS = 80
@@ -78,11 +79,8 @@ class Slices:
         Logarithms are bisected: a place may be many orders of magnitude below 1.
         """
         lows, highs = (np.full(len(levels), math.log(max(end, _TINY))) for end in (low, high))
-        for _ in range(60):
-            middle = (lows + highs) / 2
-            left = (self.log_density(np.exp(middle)) >= levels) == rising
-            lows, highs = np.where(left, lows, middle), np.where(left, middle, highs)
-        return np.asarray(np.clip(np.exp(lows), low, high))
+        found = bisect_all(lambda logs: (self.log_density(np.exp(logs)) < levels) == rising, lows, highs, 60)
+        return np.asarray(np.clip(np.exp(found), low, high))
 
     def draw(self, source: Source) -> float:
         """Draw t: choose a step by its area, a place on it, and keep it with the chance that is left."""

@@ -94,13 +94,13 @@ def release_answers(
         law = GaussianProcess(
             budget, found.sensitivity, domain.square, domain.accuracy, found.value_error, found.reach, len(gram)
         )
-        path = terms.release(law, found.model, *facts)
-        drawn = path.value.draw(points, np.zeros((len(gram), 0)), gram)
+        noisy: Release[Any] = terms.release(law, found.model, *facts)
+        drawn = noisy.value.draw(points, np.zeros((len(gram), 0)), gram)
         weights = fitted_weights(gram, np.array([each.answer for each in drawn]), found.size, law.jitter)
-        return Released(Expansion(domain, points, weights[None, :]), alpha, path.map(lambda _: weights))
-    moved = (domain.radius * found.sensitivity + 2 * found.value_error) * (1 + 2.0**-40)
-    noisy = terms.release(LaplaceAnswers(budget, moved, len(gram)), found.model.values(points), *facts)
-    weights = fitted_weights(gram, noisy.value, found.size)
+    else:
+        moved = (domain.radius * found.sensitivity + 2 * found.value_error) * (1 + 2.0**-40)
+        noisy = terms.release(LaplaceAnswers(budget, moved, len(gram)), found.model.values(points), *facts)
+        weights = fitted_weights(gram, noisy.value, found.size)
     return Released(Expansion(domain, points, weights[None, :]), alpha, noisy.map(lambda _: weights))
 
 
