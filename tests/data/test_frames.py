@@ -2,6 +2,7 @@ import sys
 from decimal import Decimal
 from typing import Any
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -10,7 +11,8 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array, dok_array
 
-from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal, PublicEncoder, Records, Schema
+from tacit import PrivateLogisticRegression
+from tacit.data import Category, Flag, Ignored, Key, Moment, Number, Ordinal, PublicEncoder, Records, Schema
 from tacit.data.frames import read_columns
 from tacit.errors import InvalidParameter
 
@@ -56,6 +58,7 @@ EXPECTED = ENCODER.transform(TABLE)
         pl.DataFrame(TABLE | {"age": [Decimal(50), None, Decimal(120)]}),
         pa.table(TABLE),
         pa.table(TABLE | {"ward": pa.array(TABLE["ward"]).dictionary_encode()}),
+        pa.RecordBatch.from_pydict(TABLE),
     ],
     ids=lambda table: type(table).__name__,
 )
@@ -163,13 +166,91 @@ def test_ignored_columns_and_the_target_may_be_absent() -> None:
         pd.Series([1, 2]),
         pd.concat([pd.DataFrame(TABLE)] * 2, axis=1),
         pl.LazyFrame(TABLE),
+        pa.table(TABLE).to_reader(),
+        pa.RecordBatch.from_arrays([pa.array([1]), pa.array([1])], ["age", "age"]),
+        pa.RecordBatch.from_pydict(TABLE).to_struct_array(),
+        pl.DataFrame(TABLE).to_struct(),
     ],
-    ids=str,
+    ids=lambda table: type(table).__name__,
 )
 def test_what_is_no_table_is_refused(table: object) -> None:
     """Anything that cannot be read by column is an InvalidParameter, whatever it is."""
     with pytest.raises(InvalidParameter):
         ENCODER.transform(table)
+
+
+def test_a_query_that_runs_when_it_is_read_is_refused() -> None:
+    """It may fail because of a record, with a message that quotes it."""
+    with duckdb.connect() as connection:
+        query = connection.sql("SELECT CAST('secret' AS INT) AS age, 1 AS ward, 1 AS grade, true AS smokes")
+        with pytest.raises(InvalidParameter, match="Collect"):
+            ENCODER.transform(query)
+
+
+KINDS: Any = (pa.table, pa.RecordBatch.from_pydict)
+
+
+def _text(cell: bytes) -> Any:
+    return pa.array([b"x", cell]).view(pa.string())
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "odd"),
+    [
+        (Key(), [2**60 + 1, 5], [2**60 + 1, None]),
+        (Category([str(2**60 + 1), "5"]), [2**60 + 1, 5], [2**60 + 1, None]),
+        (Moment("2000-01-01", "2030-01-01"), pa.array([10**9] * 2, pa.timestamp("s")), None),
+        (Category(["x", "y"]), _text(b"y"), _text(b"\xff")),
+        (Number(0, 9), pa.array([1, 2]), pa.array([1, None])),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_batch_of_arrow_is_read_column_by_column(column: Any, cells: Any, odd: Any) -> None:
+    """Made one array as a whole, a null made floats of all ids, and bytes that are no text came out in a traceback."""
+    schema = Schema({"c": column, "a": Number(0, 9)})
+    read = []
+    for each in (cells, cells if odd is None else odd):
+        columns = {"c": pa.array(each), "a": pa.array([1.5, 2.5])}
+        blocks = [next(Records(kind(columns), schema).blocks(("c", "a"))) for kind in KINDS]
+        for name in columns:
+            np.testing.assert_array_equal(blocks[0][name], blocks[1][name])
+        read.append(blocks[1]["c"][0])
+    assert read[0] == read[1]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["table", "batch"])
+def test_a_table_of_arrow_where_an_array_is_wanted_quotes_no_cell(kind: Any) -> None:
+    """As rows of a fit and as a column of labels: a text that is not UTF-8 was printed."""
+    table = kind({"c": _text(b"secret\xff"), "a": pa.array([1, 2])})
+    model = PrivateLogisticRegression(1.0, data_norm=1.0, classes=[0, 1], random_state=0)
+    for rows, labels in ((table, [0, 1]), (np.zeros((2, 1)), table)):
+        with pytest.raises((InvalidParameter, TypeError)) as refused:
+            model.fit(rows, labels)
+        assert "secret" not in str(refused.value)
+
+
+class _Sheet:
+    """A table of a make of its own, which has an array of all its cells: the least type that holds them."""
+
+    columns = ("age", "ward", "grade", "smokes")
+    shape = (2, 4)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.array([[1, "1", 1, 1], [2, "2", 2, 0]])
+
+
+def test_a_table_that_only_turns_into_an_array_as_a_whole_is_refused() -> None:
+    """One of its cells would decide of what type all are; what has one type for all is an array of another make."""
+    with pytest.raises(InvalidParameter, match="_Sheet"):
+        ENCODER.transform(_Sheet())
+
+    class Tensor(_Sheet):
+        dtype, shape = "float32", (2, 5)
+
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            return np.array([[50.0, 99.0, 1.0, 1.0, 1.0]] * 2, dtype="f4")
+
+    np.testing.assert_array_equal(ENCODER.transform(Tensor()), EXPECTED[[0, 0]])
 
 
 def test_frames_need_narwhals_and_plain_containers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,11 @@ def _picked_off(record: object, name: str, place: int) -> object:
 
 
 def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | None) -> UnreadTable:
-    """Read a data frame through narwhals, or what converts itself to an array."""
+    """Read a data frame through narwhals, or an array of another make.
+
+    Nothing else is made an array: each column of a table has a type of its own, and one cell would decide how all of
+    them are read. What runs only when it is read, as a query does, may fail because of a record.
+    """
     try:
         import narwhals as nw
     except ImportError:
@@ -162,18 +166,34 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
             "pass a dict of columns."
         ) from None
     try:
-        frame = nw.from_native(table, eager_only=True)  # type: ignore[call-overload]
+        frame = nw.from_native(_unbatched(table), eager_only=True)  # type: ignore[call-overload]
     except nw.exceptions.DuplicateError:
         raise InvalidParameter("a table must not have two columns of the same name. Rename one.") from None
     except TypeError:
-        if hasattr(table, "__array__"):
-            return _from_array(np.asarray(table), order, wanted)
+        plain = attempt(lambda: np.asarray(table), None) if _is_array(table) else None
+        if plain is not None:
+            return _from_array(plain, order, wanted)
         raise InvalidParameter(
             "a table must be a data frame in memory (pandas, polars, pyarrow), a dict of columns, a list of "
-            f"dicts or a 2-D array, got {type(table).__name__}. Collect lazy frames first."
+            f"dicts or a 2-D array, got {type(table).__name__}. Collect lazy frames, and queries of DuckDB, first."
         ) from None
     _refuse_absent(wanted, frame.columns)
     return {name: _from_series(frame[name]) for name in _names(wanted, frame.columns)}
+
+
+def _is_array(table: object) -> bool:
+    """Whether something says that all its cells are of one type and stand in rows and columns."""
+    typed = hasattr(type(table), "dtype") and hasattr(table, "__array__")
+    return typed and len(getattr(table, "shape", ())) == 2
+
+
+def _unbatched(table: object) -> object:
+    """Return a batch of Arrow's as a table, which narwhals can read; anything else as it is."""
+    if not type(table).__module__.startswith("pyarrow."):
+        return table
+    import pyarrow as pa
+
+    return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
 
 
 def _from_series(series: Any) -> Unread:

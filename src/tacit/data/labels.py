@@ -135,6 +135,9 @@ def column(values: object) -> NDArray[Any]:
     """
     if hasattr(values, "to_native"):
         values = values.to_native()  # a series of narwhals is one of the library that it stands for
+    if len(getattr(values, "shape", (0,))) != 1:
+        # Before it becomes an array: one cell of a table would decide how all others are read.
+        raise InvalidParameter("labels must be one column, got a table or an array of other dimensions.")
     if isinstance(values, np.ma.MaskedArray):
         return _masked(values)
     if isinstance(getattr(values, "dtype", None), np.dtype) or (

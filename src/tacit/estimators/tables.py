@@ -30,11 +30,7 @@ _HARMLESS = (
     "The feature names should match",
     "X has",
 )
-_HARMLESS_PARTS = (
-    "requires y to be passed",
-    "Supports only",
-    "does not accept missing values",
-)
+_HARMLESS_PARTS = ("requires y to be passed", "Supports only", "does not accept missing values")
 _ABSENT = object()
 
 
@@ -72,7 +68,7 @@ def _table(estimator: BaseEstimator, X: Any, y: str | None, **checks: Any) -> An
         # A cell of a longer type may be beyond all floats, or below, whatever numpy was told to do about that.
         with np.errstate(all="ignore"):
             return validate_data(estimator, unmasked(X, np.nan), y, accept_sparse="csr", dtype=np.float64, **checks)
-    except (ValueError, TypeError, OverflowError) as error:
+    except Exception as error:  # Arrow has kinds of its own, which quote bytes that are no text
         message = str(error).split("\n", 1)[0]
         kind = TypeError if isinstance(error, TypeError) else kind
     # Raised out here, the new error does not carry the old one, which may quote a record, as its context.
