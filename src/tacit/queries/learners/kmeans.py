@@ -99,8 +99,8 @@ class SQKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, 
         check_is_fitted(self)
         rows, centres = validated(self, rows_of(self, X), reset=False), self.cluster_centers_
         lengths = (rows.multiply(rows) if issparse(rows) else rows * rows).sum(axis=1)
-        squares = np.asarray(lengths).reshape(-1, 1) - 2.0 * (rows @ centres.T) + np.square(centres).sum(axis=1)
-        return np.asarray(squares)
+        own = np.asarray(lengths).reshape(-1, 1)
+        return np.asarray(own - 2.0 * (rows @ centres.T) + np.square(centres).sum(axis=1))
 
     def _declare(self, X: object) -> None:
         self._stated = region_for(self.bounds, self.data_norm, X)

@@ -10,13 +10,7 @@ from scipy.special import logsumexp
 from tacit.checks import positive_number
 from tacit.estimators.saving.fields import Listed, Numbers, Saved
 from tacit.numerics.arrays import Floats
-from tacit.queries.learners.discrete import (
-    ClassCounts,
-    CodeColumns,
-    DiscreteClassifier,
-    count_classes,
-    everyone,
-)
+from tacit.queries.learners.discrete import ClassCounts, CodeColumns, DiscreteClassifier, count_classes, everyone
 from tacit.queries.learners.learner import Labels
 from tacit.queries.learners.saved import DECLARED, DISCRETE, counted
 from tacit.queries.oracle.session import Session
@@ -58,11 +52,7 @@ class SQNaiveBayes(DiscreteClassifier):
 
     of = "population"
     saved: ClassVar[Saved] = Saved(
-        {
-            **DISCRETE,
-            "class_log_prior_": Numbers("classes"),
-            "feature_log_prob_": Listed(Numbers("", "classes"), list),
-        },
+        {**DISCRETE, "class_log_prior_": Numbers("classes"), "feature_log_prob_": Listed(Numbers("", "classes"), list)},
         DECLARED,
         check=counted,
     )

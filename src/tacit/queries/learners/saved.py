@@ -75,10 +75,7 @@ _NODE = Struct(
     },
 )
 
-LEARNER: dict[str, Field] = {
-    **{name: field for name, field in FITTED.items() if name != "alpha_"},
-    "plans_": PLANS,
-}
+LEARNER: dict[str, Field] = {**{name: field for name, field in FITTED.items() if name != "alpha_"}, "plans_": PLANS}
 """What every learner keeps."""
 CLASSIFIER: dict[str, Field] = {**LEARNER, "classes_": LABELS, "columns_": Optional(COLUMNS)}
 """What every classifier keeps."""

@@ -22,14 +22,7 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence, positive_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import Answer, Asking, MeanShares, StatisticalOracle, asked_in_words
-from tacit.queries.oracle.plan import (
-    LARGEST_EPSILON,
-    Demand,
-    Plan,
-    checked_noise_rate,
-    rounded_up,
-    smallest_epsilon,
-)
+from tacit.queries.oracle.plan import LARGEST_EPSILON, Demand, Plan, checked_noise_rate, rounded_up, smallest_epsilon
 from tacit.queries.oracle.rounds import Turns
 from tacit.sums.engines.engine import Part, Prepared
 from tacit.sums.query import StatisticalQuery
