@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +15,7 @@ from dp_accounting import dp_event
 
 from support.databases import roll_back
 from tacit.accounting import Ledger
+from tacit.accounting import witness as witness_module
 from tacit.accounting.witness import DatabaseWitness, FileWitness, WebWitness, Witness, witness_at
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt, WitnessFailed
@@ -264,3 +266,73 @@ def test_a_witness_that_sends_on_or_refuses_was_told_nothing(answer: str) -> Non
         finally:
             server.shutdown()
             thread.join()
+
+
+class _Odd(BaseHTTPRequestHandler):
+    """A witness whose answers are of another form than agreed, or come letter by letter."""
+
+    answer: ClassVar[bytes] = b""
+    asked: ClassVar[str] = ""
+
+    def do_GET(self) -> None:
+        type(self).asked = self.path
+        self.send_response(200)
+        self.end_headers()
+        for letter in self.answer.partition(b"...")[0]:
+            self.wfile.write(bytes([letter]))
+            self.wfile.flush()
+            self.server.closing.wait(0.05)  # type: ignore[attr-defined]
+        self.wfile.write(self.answer.partition(b"...")[2])
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def odd() -> Iterator[str]:
+    """Serve odd answers at an address that has a query already."""
+    with _Server(("127.0.0.1", 0), _Odd) as server:
+        server.closing = threading.Event()  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/w?key=s3"
+        server.closing.set()  # type: ignore[attr-defined]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b'...{"number": 1e400, "head": "x"}', b"..." + b"[" * 100_000, b'...{"number": 1.9, "head": "x"}',
+     b'...{"number": true, "head": "x"}', b'...{"number": 3, "head": null}', b"...[1]", b"...0", b"...\xff"],
+    ids=lambda answer: repr(answer[3:30]),
+)  # fmt: skip
+def test_an_answer_of_another_form_is_the_witnesss_failure(answer: bytes, odd: str) -> None:
+    """Whatever it is: numbers beyond all numbers, and lists deeper than can be read, raised errors of their own."""
+    _Odd.answer = answer
+    with pytest.raises(WitnessFailed):
+        witness_at(odd).last("visits")
+
+
+def test_a_question_is_added_to_what_the_address_asks_already(odd: str) -> None:
+    """An address may have a key in it."""
+    _Odd.answer = b'...{"number": 3, "head": "x"}'
+    assert witness_at(odd).last("visits") == (3, "x")
+    assert _Odd.asked == "/w?key=s3&account=visits"
+
+
+def test_an_answer_has_one_deadline_for_all_its_letters(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes letter by letter, each in time, is not waited for; the twin: in time it is read."""
+    _Odd.answer = b" " * 8 + b"...null"
+    assert witness_at(odd).last("visits") is None
+    _Odd.answer = b" " * 200 + b"...null"
+    monkeypatch.setattr(witness_module, "_SECONDS", 1.0)
+    with pytest.raises(WitnessFailed):
+        witness_at(odd).last("visits")
+
+
+def test_what_a_database_is_told_waits_for_its_disk(postgresql: Any, database: str) -> None:
+    """Whatever the database does for others: one that commits asynchronously would forget what was told."""
+    postgresql.execute(f'ALTER DATABASE "{database}" SET synchronous_commit = off', database)
+    witness = DatabaseWitness(postgresql.address(database))
+    assert witness._with(lambda session: session.exec_driver_sql("SHOW synchronous_commit").scalar()) == "on"

@@ -17,16 +17,18 @@ import urllib.parse
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPException
-from typing import Any, final
+from typing import Any, TypeVar, final
 from urllib.error import HTTPError
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from tacit.accounting.store import Store
+from tacit.checks import is_whole
 from tacit.errors import InvalidParameter, LedgerCorrupt, WitnessFailed
 
 try:
@@ -34,6 +36,7 @@ try:
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
+Answer = TypeVar("Answer")
 _SECONDS = 10.0
 _MOST_BYTES = 2**26
 """How long an answer of a URL may be: the names of half a million accounts, of which each session is one."""
@@ -260,6 +263,8 @@ class DatabaseWitness(Witness):
                     if self._is_file:
                         # Two that both began by reading could not both go on to write.
                         connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    else:
+                        connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
                     found = act(connection)
                     connection.commit()
                     return found
@@ -324,10 +329,11 @@ class WebWitness(Witness):
     def last(self, account: str) -> tuple[int, str] | None:
         """Ask for the last head."""
         found = self._ask({"account": account})
-        try:
-            return None if found is None else (int(found["number"]), str(found["head"]))
-        except (KeyError, TypeError, ValueError):
-            raise WitnessFailed("the witness answers in another form than agreed.") from None
+        if found is None:
+            return None
+        if isinstance(found, dict) and is_whole(found.get("number")) and isinstance(found.get("head"), str):
+            return found["number"], found["head"]
+        raise WitnessFailed("the witness answers in another form than agreed.")
 
     def accounts(self) -> frozenset[str]:
         """Ask for all accounts."""
@@ -345,16 +351,38 @@ class WebWitness(Witness):
         return bool(found["closed"])
 
     def _ask(self, parameters: Mapping[str, str], told: Mapping[str, Any] | None = None) -> Any:
-        query = f"?{urllib.parse.urlencode(parameters)}" if parameters else ""
+        query = ("&" if "?" in self._url else "?") + urllib.parse.urlencode(parameters) if parameters else ""
         body = None if told is None else json.dumps(told).encode("ascii")
         request = urllib.request.Request(self._url + query, body, {"Content-Type": "application/json"})
         try:
-            with _STRAIGHT.open(request, timeout=_SECONDS) as answer:
-                text = answer.read(_MOST_BYTES)
+            status, text = _within(_SECONDS, lambda: _answer(request))
+            if told is not None and status == HTTPStatus.CONFLICT:
+                return status
+            if status < HTTPStatus.MULTIPLE_CHOICES:
                 return None if told is not None else json.loads(text)
-        except HTTPError as error:
-            if error.code == HTTPStatus.CONFLICT and told is not None:
-                return HTTPStatus.CONFLICT
-        except (OSError, ValueError, HTTPException):
+        except (OSError, ValueError, RecursionError, HTTPException):
             pass
         raise WitnessFailed(_DISAGREES)
+
+
+def _answer(request: urllib.request.Request) -> tuple[int, bytes]:
+    try:
+        with _STRAIGHT.open(request, timeout=_SECONDS) as answer:
+            return answer.status, answer.read(_MOST_BYTES)
+    except HTTPError as error:
+        with error:
+            return error.code, b""
+
+
+def _within(seconds: float, act: Callable[[], Answer]) -> Answer:
+    """Do something in a thread of its own; TimeoutError if it takes longer, whichever of its steps takes so long."""
+    found: Future[Answer] = Future()
+
+    def do() -> None:
+        try:
+            found.set_result(act())
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=do, daemon=True, name="tacit witness").start()
+    return found.result(seconds)
