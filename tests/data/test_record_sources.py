@@ -307,3 +307,25 @@ def test_files_are_opened_without_threads_where_a_process_may_map_so_much(tmp_pa
     threads, mapped = map(float, told.stdout.split())
     assert threads == 0
     assert mapped < 300
+
+
+JUDGED = Schema({"y": Flag("no", "yes"), "age": Number(0, 100)}, target="y")
+
+
+def test_a_list_of_records_has_the_target_too() -> None:
+    """By its name, or in a row of all declared columns; which of the two a record is changes no other."""
+    table = [{"age": 5, "y": "yes"}, ["no", 6], {"age": 7}, None]
+    (block,) = Records(table, JUDGED).blocks()
+    assert block["age"].tolist() == [5.0, 6.0, 7.0, 50.0]
+    assert block["y"].tolist()[:2] == [True, False]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_an_array_alone_has_no_target(width: int) -> None:
+    """What to give instead is said, and nothing of files."""
+    with pytest.raises(InvalidParameter, match=r"\(X, y\)") as told:
+        Records(np.zeros((3, width)), JUDGED)
+    assert "commas" not in str(told.value)
+    with pytest.raises(InvalidParameter, match="does not have") as told:
+        Records({"age": [1]}, JUDGED)
+    assert "commas" not in str(told.value)

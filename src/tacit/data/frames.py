@@ -170,7 +170,7 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
     except nw.exceptions.DuplicateError:
         raise InvalidParameter("a table must not have two columns of the same name. Rename one.") from None
     except TypeError:
-        plain = attempt(lambda: np.asarray(table), None) if _is_array(table) else None
+        plain = attempt(lambda: np.asarray(table), None) if is_array(table) else None
         if plain is not None:
             return _from_array(plain, order, wanted)
         raise InvalidParameter(
@@ -181,7 +181,7 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
     return {name: _from_series(frame[name]) for name in _names(wanted, frame.columns)}
 
 
-def _is_array(table: object) -> bool:
+def is_array(table: object) -> bool:
     """Whether something says that all its cells are of one type and stand in rows and columns."""
     typed = hasattr(type(table), "dtype") and hasattr(table, "__array__")
     return typed and len(getattr(table, "shape", ())) == 2

@@ -47,9 +47,9 @@ class Records:
     """A table and what is publicly declared about it: its schema, and perhaps a key.
 
     `source` is where the records are: arrays `(X, y)` or a 2-D array in the order of the schema, a dict of columns, a
-    pandas, polars or Arrow table, the path of a CSV or Parquet file or of a folder of them, `(address, table)` of a
-    database (the address in the form that a `Ledger` takes), an Ibis table of DuckDB, PostgreSQL or Spark, or a Spark
-    data frame.
+    list of dicts (or of rows, which hold all declared columns in their order), a pandas, polars or Arrow table, the
+    path of a CSV or Parquet file or of a folder of them, `(address, table)` of a database (the address in the form that
+    a `Ledger` takes), an Ibis table of DuckDB, PostgreSQL or Spark, or a Spark data frame.
 
     Guarantee: every declared column is read by a total function of that record alone into a bounded float, a whole
     number or a truth value, the same bits from every source; columns that are not declared do not exist. Nothing that

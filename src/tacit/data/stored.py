@@ -79,10 +79,11 @@ def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) 
             meant = (
                 f"its column {list(stored).index(near) + 1}" if near and stored[near].kind == "lines" else repr(near)
             )
+            alone = [each.kind for each in stored.values()] == ["lines"]
             raise InvalidParameter(
                 f"the schema declares a column {name!r} that the table does not have"
                 + (f"; did you mean {meant}? " if near else ". ")
-                + ("It has one column: are they separated by something else than commas? " if len(stored) == 1 else "")
+                + ("It has one column: are they separated by something else than commas? " if alone else "")
                 + "Declare the columns by the names that the table gives them, or leave this one out; to predict, a "
                 "model needs every column that it learned from."
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.accounting.store import Store, opened
 from tacit.data.columns import Column
-from tacit.data.frames import UnreadTable, read_table
+from tacit.data.frames import UnreadTable, is_array, read_table
 from tacit.data.persons import warn_of_ids
 from tacit.data.schema import Schema
 from tacit.data.sources.files import FileTable, stored_in
@@ -34,8 +34,7 @@ def open_table(source: Any, schema: Schema, name: str | None, unit: str | None =
         from tacit.data.sources.live import open_live
 
         return open_live(source, columns, name)
-    cells = _arrays(source[0], source[1], schema) if _is_arrays(source) else read_table(source, schema.inputs)
-    return _in_memory(cells, columns, name, unit)
+    return _in_memory(_in_hand(source, schema), columns, name, unit)
 
 
 def stored_columns(source: Any) -> Mapping[str, Stored]:
@@ -70,6 +69,15 @@ def _in_memory(
     if unit is not None:
         warn_of_ids(found[unit].cells())
     return table
+
+
+def _in_hand(source: Any, schema: Schema) -> UnreadTable:
+    """Read arrays or a table; which records of a list are mappings, and which rows, is their own affair."""
+    if _is_arrays(source):
+        return _arrays(source[0], source[1], schema)
+    if schema.target is not None and is_array(source):
+        raise InvalidParameter("an array holds no target, which the schema names: give (X, y), or a dict of columns.")
+    return read_table(source, tuple(schema.columns) if isinstance(source, list | tuple) else schema.inputs)
 
 
 def _arrays(X: Any, y: Any, schema: Schema) -> UnreadTable:
