@@ -20,7 +20,7 @@ from tacit import Budget, Ledger
 from tacit.data import Category, Number, Records, Schema
 from tacit.data.sources.live import SparkTable
 from tacit.data.sources.spark_files import Piece, _counted, cleaned_cells
-from tacit.data.sources.spark_jobs import _worked
+from tacit.data.sources.spark_jobs import worked
 from tacit.data.values import AnyArray
 from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import InvalidParameter, QueryFailed
@@ -304,9 +304,9 @@ def test_a_file_that_changes_between_plan_and_task_is_an_error_without_its_words
     state = path.stat()
     piece = Piece(str(path), 0, state.st_size, state.st_size, state.st_mtime_ns)
     types = {"x": "double", "y": "int"}
-    assert next(_counted(types, piece)).column(0).to_pylist() == [3]
+    assert list(_counted(types, piece)) == [3]
     _later(path)
-    assert next(_counted(types, piece)).column(0).to_pylist() == [-1]
+    assert list(_counted(types, piece)) == [-1]
     with pytest.raises(ValueError, match="no longer what it was") as caught:
         next(cleaned_cells(piece, WIDE.columns, 10))
     assert str(path) not in str(caught.value)
@@ -333,6 +333,6 @@ def test_no_finder_of_an_archive_outlives_a_task(tmp_path: Path, monkeypatch: py
     monkeypatch.syspath_prepend(archive)
     __import__("tacit_packed_one")
     assert isinstance(sys.path_importer_cache[archive], zipimporter)
-    assert list(_worked(lambda batches: map(abs, batches), iter([-1, 2]))) == [1, 2]
+    assert list(worked(lambda given: map(abs, given), iter([-1, 2]))) == [1, 2]
     assert archive not in sys.path_importer_cache
     assert __import__("tacit_packed_two").two == 2

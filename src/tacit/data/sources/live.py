@@ -174,7 +174,7 @@ class SparkTable(_Live):
     def _run(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
         # Cleaning is made of cases; what has none is short.
         with settled(connection, IN_PIECES if "CASE" in sql else {}):
-            return [tuple(row) for row in interruptible(connection, connection.sql(sql).collect)]
+            return [tuple(row) for row in interruptible(connection.sparkContext, connection.sql(sql).collect)]
 
     def _looked_at(self, names: tuple[str, ...]) -> int:
         """Let executors look at the files themselves, where the records are just that."""

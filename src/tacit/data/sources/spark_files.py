@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.data.columns import Column, Number
 from tacit.data.labels import series_cells
-from tacit.data.sources.spark_jobs import interruptible, on_executors
+from tacit.data.sources.spark_jobs import interruptible, worked
 from tacit.data.values import AnyArray, objects
 
 _EXECUTION = "org.apache.spark.sql.execution."
@@ -120,17 +120,17 @@ def rows_of(session: Any, tasks: Tasks, types: Mapping[str, str]) -> int | None:
     """Read every cell of some columns once and count the rows; None if a file is not what Spark says of it."""
     if not set(types.values()) <= _TYPES.keys():
         return None
+    context = session.sparkContext
     try:
-        found = interruptible(session, over_files(session, tasks, partial(_counted, types), "n long").collect)
+        counts = interruptible(context, over_files(context, tasks, partial(_counted, types)).collect)
     except Exception:
         return None
-    counts = [row[0] for row in found]
     return sum(counts) if min(counts) >= 0 else None
 
 
-def over_files(session: Any, tasks: Tasks, work: Callable[[Piece], Iterator[Any]], columns: str) -> Any:
-    """Return the data frame of what some work yields for each piece, on the executors."""
-    return on_executors(session.range(0, len(tasks), 1, len(tasks)), partial(_done, tasks, work), columns)
+def over_files(context: Any, tasks: Tasks, work: Callable[[Piece], Iterator[Any]]) -> Any:
+    """Return what some work yields for each piece, on the executors."""
+    return context.range(len(tasks), numSlices=len(tasks)).mapPartitions(partial(worked, partial(_done, tasks, work)))
 
 
 def cleaned_cells(piece: Piece, columns: Mapping[str, Column], rows: int) -> Iterator[dict[str, AnyArray]]:
@@ -140,22 +140,19 @@ def cleaned_cells(piece: Piece, columns: Mapping[str, Column], rows: int) -> Ite
             yield {name: _cleaned(batch.column(name), column) for name, column in columns.items()}
 
 
-def _done(tasks: Tasks, work: Callable[[Piece], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in batches:
-        for place in batch.column(0).to_pylist():
-            for piece in tasks[place]:
-                yield from work(piece)
+def _done(tasks: Tasks, work: Callable[[Piece], Iterator[Any]], places: Iterator[int]) -> Iterator[Any]:
+    for place in places:
+        for piece in tasks[place]:
+            yield from work(piece)
 
 
-def _counted(types: Mapping[str, str], piece: Piece) -> Iterator[Any]:
+def _counted(types: Mapping[str, str], piece: Piece) -> Iterator[int]:
     """Look at a piece, on an executor; -1 stands for one that is for Spark to read."""
-    import pyarrow as pa
-
     count = -1
     with suppress(Exception), _opened(piece) as file:
         if _is_plain(file, piece, types):
             count = sum(map(len, _batches(file, piece, list(types), max(_FEWEST, _CELLS // len(types)))))
-    yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], names=["n"])
+    yield count
 
 
 @contextmanager

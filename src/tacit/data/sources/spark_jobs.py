@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any, TypeVar
 from zipimport import zipimporter
 
@@ -17,30 +16,25 @@ _AT_MOST = 10.0
 """How many seconds are spent on cancelling what failed."""
 
 
-def on_executors(frame: Any, work: Callable[[Iterator[Any]], Iterator[Any]], columns: str) -> Any:
-    """Return the data frame of what some work makes of each partition's batches."""
-    return frame.mapInArrow(partial(_worked, work), columns)
-
-
-def _worked(work: Callable[[Iterator[Any]], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
+def worked(work: Callable[[Iterator[Any]], Iterator[Any]], given: Iterator[Any]) -> Iterator[Any]:
     """Do some work on an executor, and let the next task there begin at once.
 
     Before each task PySpark has all finders of modules read again what there is. One for each folder of its own archive
     reads the archive's whole list: most tasks take less time. A finder that is not kept is made anew when it is needed.
     """
-    yield from work(batches)
+    yield from work(given)
     for folder, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
             sys.path_importer_cache.pop(folder, None)
 
 
-def interruptible(session: Any, ask: Callable[[], Answer]) -> Answer:
+def interruptible(context: Any, ask: Callable[[], Answer]) -> Answer:
     """Run an action; whatever ends it early ends its jobs too, and Ctrl-C is raised as what it is.
 
     Spark's own handler of the signal speaks to Spark in the middle of its answer, and mixes the two up: the interrupt
     is lost, and the jobs go on. Handlers of a caller's own are left alone.
     """
-    context, group = session.sparkContext, f"tacit_{unique_name()}"
+    group = f"tacit_{unique_name()}"
     interrupts: list[int] = []
 
     def note(number: int, _: object) -> None:
