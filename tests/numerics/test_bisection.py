@@ -10,7 +10,7 @@ from tacit.numerics.bisection import bisect, bisect_all, fewest
 @pytest.mark.parametrize("rises", [False, True])
 def test_many_bisections_at_once_find_what_each_finds(rises: bool) -> None:
     """To the last bit, on either side of where the condition ends."""
-    ends = np.linspace(-3.0, 5.0, 41)
+    ends = np.linspace(-3.1, 5.0, 41)
     inside, outside = (-7.0, 11.0) if rises else (11.0, -7.0)
     found = bisect_all(lambda at: (at < ends) == rises, np.full(41, inside), np.full(41, outside), 200)
     each = [bisect(lambda at, end=end: (at < end) == rises, inside, outside)[0] for end in ends]
