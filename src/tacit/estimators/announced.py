@@ -10,7 +10,6 @@ of another make, one whose number of candidates follows from their scores, or, o
 over a pipeline, is not seen through, and runs until the ledger refuses.
 """
 
-import sys
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -27,10 +26,8 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.labels import column
 from tacit.errors import BudgetExceeded, InvalidParameter, TacitError
+from tacit.estimators.callers import callers
 from tacit.estimators.parameters import needed_budget
-
-_DEEPEST = 60
-"""How many callers are looked at: a search stands a few steps above, behind pipelines."""
 
 
 class Announced:
@@ -58,8 +55,7 @@ def _refuse_if_unaffordable(estimator: object) -> None:
 
 def _searches(estimator: object) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """Yield the search, if there is one, whose `fit` has this estimator cloned first, and what that was given."""
-    frame = sys._getframe(2)
-    for _ in range(_DEEPEST):
+    for frame in callers():
         search = frame.f_locals.get("self") if frame.f_code.co_name == "fit" else None
         if isinstance(search, GridSearchCV | RandomizedSearchCV):
             own = search.estimator
@@ -67,9 +63,6 @@ def _searches(estimator: object) -> Iterator[tuple[Any, Mapping[str, Any]]]:
             if any(part is estimator for part in (own, *own.get_params(deep=True).values())):
                 yield search, frame.f_locals
             return
-        if frame.f_back is None:
-            return
-        frame = frame.f_back
 
 
 @final

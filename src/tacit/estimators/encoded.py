@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -72,12 +72,12 @@ def encoded(
     if found is not None:
         return Encoded(*found[:2], getattr(column, "classes", ()), encoder, found[2])
     records = records.held()
-    rows = encoder.transform(records)
+    rows, persons = encoder.transform(records), records.persons()
     if task == "none":
-        return Encoded(rows, np.zeros(len(rows)), (), encoder, records.persons())
+        return Encoded(rows, np.zeros(len(rows)), (), encoder, persons)
     targets = records.targets()
     if not isinstance(column, Levelled):
-        return Encoded(rows, targets, (), encoder, records.persons())
+        return Encoded(rows, targets, (), encoder, persons)
     unknown = targets < 0
     kept = BoundedRows(
         np.where(unknown[:, None], 0.0, np.asarray(rows)),
@@ -85,9 +85,8 @@ def encoded(
         has_constant=rows.has_constant,
         filled=rows.filled,
     )
-    return Encoded(
-        kept, np.array(column.classes)[np.where(unknown, 0, targets)], column.classes, encoder, records.persons()
-    )
+    classes = np.array(column.classes)[np.where(unknown, 0, targets)]
+    return Encoded(kept, classes, column.classes, encoder, persons)
 
 
 def encoder_for(
@@ -140,7 +139,7 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
         if value is None or name == "ledger":
             setattr(estimator, name, told[name])
     with rows_alone() if stand_alone(X) else nullcontext():
-        estimator._learn(found.rows, found.targets, weighing.of_persons(found.persons))
+        estimator._learn(found.rows, found.targets, replace(weighing, persons=found.persons))
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder

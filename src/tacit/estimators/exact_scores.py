@@ -5,7 +5,6 @@ scorer in `cross_val_score(..., scoring=...)`, a display made `from_estimator`, 
 calibration. Whether there is a warning depends on the fitted model and on who asks, never on a row.
 """
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,9 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 
 from tacit.errors import InvalidParameter, PrivacyWarning
-
-_DEEPEST = 40
-"""How many callers are looked at: a scorer stands a few steps above, behind pipelines and searches."""
+from tacit.estimators.callers import callers
 
 _PUBLIC: ContextVar[bool] = ContextVar("rows are public", default=False)
 
@@ -60,15 +57,13 @@ def warn_of_exactness(estimator: object, what: str, stacklevel: int = 3) -> None
 
 def warn_if_judged(estimator: object) -> None:
     """Warn if a prediction was asked for by a part of scikit-learn's that makes an exact score of it."""
-    frame, steps = sys._getframe(1), 0
-    while frame is not None and steps < _DEEPEST:
+    for steps, frame in enumerate(callers()):
         module, function = str(frame.f_globals.get("__name__", "")), frame.f_code.co_name
         if _scores(module, function):
             # Of `sklearn.metrics._plot.roc_curve`, `sklearn.metrics` is what people know.
             what = ".".join(module.split(".")[:2])
             warn_of_exactness(estimator, f"what {what} computes from these predictions", steps + 3)
             return
-        frame, steps = frame.f_back, steps + 1  # type: ignore[assignment]
 
 
 def _scores(module: str, function: str) -> bool:

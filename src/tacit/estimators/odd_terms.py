@@ -56,7 +56,14 @@ def warn_of_charge(
             OddTerms,
             stacklevel=1,
         )
-    _warn_of_budget(budget, _count(X) if persons is None else persons.n)
+    n = _count(X) if persons is None else persons.n
+    if budget.epsilon > _WEAK:
+        _warn(f"epsilon={budget.epsilon:g} is above {_WEAK:g}, which promises next to nothing to anybody.")
+    if budget.delta * n > 1:
+        _warn(
+            f"delta={budget.delta:g} is above 1/n with n={n:,}: releasing one record at random would keep it. Give a "
+            "delta well below 1/n, or 0."
+        )
 
 
 def _warn_of_seed(estimator: Any) -> None:
@@ -89,16 +96,6 @@ def warn_of_foreseen(prices: Sequence[Price], X: Any) -> None:
 def _harmless(X: Any) -> bool:
     """Whether records are made up, or were said to be public."""
     return (isinstance(X, Records) and X.is_twin) or said_public()
-
-
-def _warn_of_budget(budget: Budget, n: int) -> None:
-    if budget.epsilon > _WEAK:
-        _warn(f"epsilon={budget.epsilon:g} is above {_WEAK:g}, which promises next to nothing to anybody.")
-    if budget.delta * n > 1:
-        _warn(
-            f"delta={budget.delta:g} is above 1/n with n={n:,}: releasing one record at random would keep it. Give a "
-            "delta well below 1/n, or 0."
-        )
 
 
 def _count(X: Any) -> int:

@@ -5,11 +5,11 @@ copy would be neither private nor charged. So a seed is taken from its owner onl
 sets its parameters, be it through a pipeline or the grid of a search, and not from within scikit-learn.
 """
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from tacit.errors import InvalidParameter
+from tacit.estimators.callers import callers
 
 _OWNERS = ("sklearn.model_selection.", "sklearn.utils.")
 """Parts of scikit-learn that set what somebody else told them: grids of candidates, and its own checks."""
@@ -29,11 +29,12 @@ class OwnSeed:
 def _refuse_made_up(estimator: OwnSeed, params: Mapping[str, Any]) -> None:
     if params.get("random_state") is None or estimator.random_state is not None:
         return
-    frame = sys._getframe(2)
-    # A pipeline hands on what it was told to set.
-    while frame.f_back is not None and frame.f_code.co_name in ("set_params", "_set_params"):
-        frame = frame.f_back
-    asking = str(frame.f_globals.get("__name__", ""))
+    asking = ""
+    for frame in callers():
+        # A pipeline hands on what it was told to set.
+        if frame.f_code.co_name not in ("set_params", "_set_params"):
+            asking = str(frame.f_globals.get("__name__", ""))
+            break
     if asking.startswith("sklearn.") and not asking.startswith(_OWNERS):
         raise InvalidParameter(
             f"{asking} gives {type(estimator).__name__} a seed, which would make its fit a rehearsal: neither private "

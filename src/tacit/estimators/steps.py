@@ -5,7 +5,6 @@ move with each record, and all rows that the private estimator gets move with th
 there are is public, and so is whether there is a warning.
 """
 
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -17,10 +16,8 @@ from sklearn.utils import get_tags
 
 from tacit.data.encoder import PublicEncoder
 from tacit.errors import PrivacyWarning
+from tacit.estimators.callers import callers
 from tacit.estimators.seeds import OwnSeed
-
-_DEEPEST = 40
-"""How many callers are looked at: a pipeline stands a few steps above."""
 
 
 def warn_of_steps(estimator: object) -> None:
@@ -43,16 +40,12 @@ def warn_of_steps(estimator: object) -> None:
 
 def _earlier(estimator: object) -> Iterator[list[Any]]:
     """Yield all steps but the last of the pipelines that are being fitted, where that is what this estimator is in."""
-    frame = sys._getframe(2)
-    for _ in range(_DEEPEST):
+    for frame in callers():
         own = frame.f_locals.get("self") if frame.f_code.co_name.startswith("fit") else None
         if isinstance(own, Pipeline):
             steps = [step for _, step in own.steps[:-1]]
             if not any(type(step) is type(estimator) for step in steps):
                 yield steps
-        if frame.f_back is None:
-            return
-        frame = frame.f_back
 
 
 def _learners(steps: list[Any]) -> Iterator[Any]:

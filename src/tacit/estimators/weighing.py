@@ -43,10 +43,6 @@ class Weighing:
         weights = None if sample_weight is None else _weights(sample_weight, largest_weight)
         return cls(weights, Persons.given(groups))
 
-    def of_persons(self, persons: Persons | SpreadPersons | None) -> Self:
-        """Return the same weights for rows of these persons."""
-        return type(self)(self.weights, persons)
-
     def refuse(self, what: str) -> None:
         """Refuse weights and persons where nothing is proved for them."""
         if self.weights is not None or self.persons is not None:

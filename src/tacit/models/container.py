@@ -160,11 +160,11 @@ def check_document(text: bytes, share: float = 1.0) -> None:
 
     `share` is the part of the room that there is for this text alone.
     """
-    values, bytes_, most = sum(text.count(mark) for mark in (b",", b"[", b"{")), len(text), MOST_VALUES
-    if bytes_ > share * LONGEST_DOCUMENT or values > share * most:
+    values, longest, most = sum(map(text.count, (b",", b"[", b"{"))), share * LONGEST_DOCUMENT, share * MOST_VALUES
+    if len(text) > longest or values > most:
         raise ModelFileError(
-            f"a model's declarations must fit into {share * LONGEST_DOCUMENT:.0f} bytes and {share * most:.0f} values, "
-            f"got {bytes_} and {values}. Declare fewer columns or levels."
+            f"a model's declarations must fit into {longest:.0f} bytes and {most:.0f} values, got {len(text)} and "
+            f"{values}. Declare fewer columns or levels."
         )
 
 

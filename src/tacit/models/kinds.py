@@ -42,10 +42,8 @@ def class_named(name: object) -> type[Any]:
 
 def kind_of(model: object) -> str:
     """Return the kind of a model, by its exact type: a subclass is code, which a file does not hold."""
-    for kind, (module, name) in _HOMES.items():
-        if (type(model).__module__, type(model).__name__) == (f"tacit.{module}", name) and type(model) is class_of(
-            kind
-        ):
+    for kind, (_, name) in _HOMES.items():
+        if type(model).__name__ == name and type(model) is class_of(kind):
             return kind
     if type(model).__name__ == "PrivateSearch":
         raise ModelFileError("a PrivateSearch cannot be saved: save the model that it found, its best_estimator_.")

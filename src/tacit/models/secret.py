@@ -89,9 +89,8 @@ def _seen(head: object) -> tuple[int, bytes]:
         return 0, b""
     try:
         count, link = cast("tuple[int, str]", head)
-        found = bytes.fromhex(link)
+        if type(count) is int and count >= 0:
+            return count, bytes.fromhex(link)
     except (TypeError, ValueError):
-        raise InvalidParameter("head must be the `head_` of a predictor: a number and a hash.") from None
-    if type(count) is not int or count < 0:
-        raise InvalidParameter("head must be the `head_` of a predictor: a number and a hash.")
-    return count, found
+        pass
+    raise InvalidParameter("head must be the `head_` of a predictor: a number and a hash.")

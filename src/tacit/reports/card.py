@@ -34,6 +34,8 @@ from tacit.reports.verdicts import (
 from tacit.reports.yaml import to_yaml
 from tacit.version import VERSION
 
+_TUNED = "Parameters were chosen by a private search whose whole cost is the epsilon stated here. "
+
 
 @final
 @dataclass(frozen=True)
@@ -190,19 +192,12 @@ def _common(release: Release[Any], ledger: Ledger | None) -> dict[str, Any]:
         f"{additional}.post_processing": facts.POST,
         f"{additional}.composition": _composition(release, ledger),
         "deployment.implementation.pre_processing_eda_hyperparameter_tuning": f"{facts.CLEANING} "
-        f"{_tuned(release)}{OPEN}{ASKED['explored'].question}.",
+        f"{_TUNED if _is_tuned(release) else ''}{OPEN}{ASKED['explored'].question}.",
     }
 
 
 def _is_tuned(release: Release[Any]) -> bool:
     return type(release.event).__name__ == "RepeatAndSelectDpEvent"
-
-
-def _tuned(release: Release[Any]) -> str:
-    """Say what is known of tuning: that of a private search is part of what was charged."""
-    if not _is_tuned(release):
-        return ""
-    return "Parameters were chosen by a private search whose whole cost is the epsilon stated here. "
 
 
 def _spoken(release: Release[Any], ledger: Ledger | None) -> str:

@@ -6,6 +6,7 @@ pictures are built as trees. The page runs no script, loads nothing and says onl
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import Any, final
@@ -167,7 +168,7 @@ def _spent(card: Card) -> Mapping[str, Any] | None:
     ledger, charged = card.tacit.get("ledger"), card.tacit.get("charged")
     if not isinstance(ledger, Mapping) or not isinstance(charged, Mapping):
         return None
-    now, spent, left = (_epsilon(each) for each in (charged, ledger["spent"], ledger["left"]))
+    now, spent, left = (float(Fraction(each["epsilon"])) for each in (charged, ledger["spent"], ledger["left"]))
     entry = card.tacit.get("entry") or {}
     # Parts are charged in parallel: what this release cost is no piece of what the account has spent.
     parallel = bool(entry.get("part"))
@@ -182,11 +183,6 @@ def _spent(card: Card) -> Mapping[str, Any] | None:
         "parallel": parallel,
         "picture": budget_picture(spent, 0.0, left) if parallel else budget_picture(max(0.0, spent - now), now, left),
     }
-
-
-def _epsilon(amount: Mapping[str, str]) -> float:
-    top, _, bottom = amount["epsilon"].partition("/")
-    return int(top) / int(bottom or 1)
 
 
 def _leaves(plain: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:

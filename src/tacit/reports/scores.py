@@ -1,10 +1,11 @@
 """Private scores as the report shows them."""
 
+import math
 from typing import Any
 
 from markupsafe import Markup
 
-from tacit.evaluation import ClassesReport, RegressionReport, Report, TwoClassReport
+from tacit.evaluation import ClassesReport, Figure, RegressionReport, Report, TwoClassReport
 from tacit.evaluation.figure import in_words, number
 from tacit.reports.card import Card
 from tacit.reports.drawing import shown, square_picture
@@ -35,6 +36,17 @@ def scores_page(model: Any, card: Card, report: Report, again: str = "") -> str:
         model, card, again=again, scores=scored(report), scores_guarantee=report.release.guarantee,
         pictures=pictures_of(report),
     )  # fmt: skip
+
+
+def finite(number: float) -> float | None:
+    """Return a number, None for what is none or has no bound."""
+    return float(number) if math.isfinite(number) else None
+
+
+def plain_figure(figure: Figure) -> dict[str, Any]:
+    """Return a score and where it is: as far as noise goes, as far as the sample goes, and both."""
+    ranges = {name: [finite(end) for end in getattr(figure, name)] for name in ("noise", "sampling", "interval")}
+    return {"value": finite(figure.value), **ranges, "confidence": figure.confidence}
 
 
 def at_thresholds(report: Report) -> list[dict[str, float]]:

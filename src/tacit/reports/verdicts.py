@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any, Self, final
@@ -21,6 +20,7 @@ from tacit.erm.losses.softmax import Softmax
 from tacit.erm.losses.standard import Hinge, Logistic
 from tacit.erm.perturbations.defaults import default_kind
 from tacit.errors import InvalidParameter
+from tacit.reports.registry import is_date
 from tacit.version import code_hash
 
 VERDICTS = ("holds", "refuted", "cannot tell")
@@ -61,7 +61,7 @@ class MethodVerdict:
         known = known and all(_is_number(number) for number in (self.epsilon, self.delta, self.plays, self.confidence))
         known = known and _is_variant(self.variant) and isinstance(self.options, str)
         known = known and bool(re.fullmatch(r"[\w.-]+", self.name) and _OPTIONS.fullmatch(self.options))
-        if not known or not _is_date(self.date):
+        if not known or not is_date(self.date):
             raise InvalidParameter(
                 "this is no verdict of the auditor. Wanted is what `tacit audit NAME --epsilon E --json` prints."
             )
@@ -185,10 +185,3 @@ def _is_variant(value: object) -> bool:
         return False
     words = [word for pair in value.items() for word in pair]
     return all(isinstance(word, str) and re.fullmatch(r"[\w.-]{1,60}", word) is not None for word in words)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return bool(date.fromisoformat(text))
-    except ValueError:
-        return False

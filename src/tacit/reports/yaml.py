@@ -33,11 +33,8 @@ def _scalar(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """Write a text as JSON does, but letters that JSON writes as two halves as one: YAML would keep the halves."""
-    return f'"{"".join(map(_letter, text))}"'
-
-
-def _letter(letter: str) -> str:
-    return f"\\U{ord(letter):08x}" if ord(letter) > _HALVED else json.dumps(letter)[1:-1]
+    letters = (f"\\U{ord(each):08x}" if ord(each) > _HALVED else json.dumps(each)[1:-1] for each in text)
+    return f'"{"".join(letters)}"'
 
 
 _HALVED = 0xFFFF

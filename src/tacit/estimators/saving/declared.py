@@ -18,6 +18,7 @@ from tacit.errors import InvalidParameter, ModelFileError
 from tacit.estimators.saving.fields import (
     TEXT,
     TRUTH,
+    Converted,
     Field,
     Listed,
     Numbers,
@@ -31,13 +32,8 @@ from tacit.estimators.saving.fields import (
 from tacit.estimators.saving.packing import Reading, Writing
 from tacit.releases import Release
 
-_NUMBER_TYPES = (
-    "bool",
-    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    "float16",
-    "float32",
-    "float64",
-)
+_INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_NUMBER_TYPES = ("bool", *_INTEGERS, "float16", "float32", "float64")
 
 
 @final
@@ -145,33 +141,12 @@ def _check_names(encoder: PublicEncoder) -> None:
         raise ModelFileError("declares more levels, or longer names, than a model file may hold.")
 
 
-@final
-class _Event(Field):
-    """What happened, as the ledger writes it."""
-
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write the event's own JSON."""
-        return json.loads(event_to_json(value))
-
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Read an event that could be charged."""
-        try:
-            return event_from_json(json.dumps(plain))
-        except (InvalidParameter, ValueError, KeyError, TypeError):
-            raise ModelFileError("should be an event that tacit writes") from None
-
-
-@final
-class _Exact(Field):
-    """An exact fraction such as 7/10."""
-
-    def write(self, value: Any, writing: Writing) -> object:
-        """Write numerator and denominator as a text."""
-        return str(value)
-
-    def read(self, plain: Any, reading: Reading) -> Any:
-        """Read such a text; nothing is rounded."""
-        return exact(plain)
+def _event(plain: Any) -> Any:
+    """Read an event that could be charged."""
+    try:
+        return event_from_json(json.dumps(plain))
+    except (InvalidParameter, ValueError, KeyError, TypeError):
+        raise ModelFileError("should be an event that tacit writes") from None
 
 
 @final
@@ -214,11 +189,13 @@ _OBJECT = 50
 _MOST_PAIRS = 1000
 _MOST_LETTERS = 8 * 10**7
 _AXES = ("rows of the answer", "columns of the answer")
+_EXACT = Converted(str, exact)
+_EVENT = Converted(lambda event: json.loads(event_to_json(event)), _event)
 COLUMN = _Column()
 COLUMNS = _Columns()
 BUDGET = Struct(
     lambda exact_epsilon, exact_delta: Budget.amount(exact_epsilon, exact_delta),
-    {"exact_epsilon": _Exact(), "exact_delta": _Exact()},
+    {"exact_epsilon": _EXACT, "exact_delta": _EXACT},
 )
 _CHARGE: dict[str, Field] = {"ticket": TEXT, "number": whole(1, 2**62)}
 _PARTITION = Struct(Partition, {"parts": Listed(TEXT), "fixed_by": TEXT})
@@ -230,11 +207,11 @@ _ENTRY = Struct(
         "label": TEXT,
         "path": Listed(Listed(TEXT)),
         "amount": BUDGET,
-        "event": Optional(_Event()),
+        "event": Optional(_EVENT),
         "partition": Optional(_PARTITION),
         "hash": TEXT,
         "payer": Optional(TEXT),
-        "share": Optional(_Exact()),
+        "share": Optional(_EXACT),
         "ticket": Optional(_Place()),
         "ids": Optional(TEXT),
     },
@@ -253,7 +230,7 @@ RELEASE = Struct(
     {
         "value": _Answer(),
         "budget": Optional(BUDGET),
-        "event": Optional(_Event()),
+        "event": Optional(_EVENT),
         "public": Listed(TEXT),
         "private": TRUTH,
         "entry": Optional(_ENTRY),

@@ -88,6 +88,23 @@ class Checked(Field):
         return plain
 
 
+@final
+@dataclass(frozen=True)
+class Converted(Field):
+    """A value that stands in a file as what `to` makes of it; `back` makes it again of that, and refuses all else."""
+
+    to: Callable[[Any], object]
+    back: Callable[[Any], Any]
+
+    def write(self, value: Any, writing: Writing) -> object:
+        """Convert the value."""
+        return self.to(value)
+
+    def read(self, plain: Any, reading: Reading) -> Any:
+        """Convert it back."""
+        return self.back(plain)
+
+
 def whole(low: int = 0, high: int = 10**9, axis: str | None = None) -> Checked:
     """Return a field for a whole number between two bounds, perhaps the size of something."""
     wanted = f"a whole number from {low} to {high}"
