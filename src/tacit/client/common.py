@@ -35,19 +35,9 @@ class AnyOracle(ABC):
     n: int
     columns: tuple[str, ...]
 
-    def preview(
-        self,
-        queries: Sequence[Query],
-        *,
-        tolerance: float | None = None,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        of: Target = "population",
-    ) -> Plan:
-        """Return how the queries would be answered together and at what cost; nothing is charged."""
-        return self._plan(list(queries), _how(tolerance, epsilon, delta, confidence, noise_rate, of))
+    def preview(self, queries: Sequence[Query], **how: Any) -> Plan:
+        """Return how queries would be answered, with the options of `ask_all`, and at what cost; nothing is charged."""
+        return self._plan(list(queries), _how(**how))
 
     def ask(self, query: Query, **how: Any) -> Answer:
         """Answer one query; the options are those of `ask_all`."""
@@ -82,7 +72,12 @@ class AnyOracle(ABC):
 
 
 def _how(
-    tolerance: float | None, epsilon: float | None, delta: float, confidence: float, noise_rate: float, of: Target
+    tolerance: float | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    noise_rate: float = 0.0,
+    of: Target = "population",
 ) -> dict[str, Any]:
     """Return the options of a question by their names."""
     return {
@@ -193,13 +188,10 @@ class AnyDataset(ABC):
         what: Any,
         part: str | None = None,
         *,
-        tolerance: float | None = None,
         epsilon: float | None = None,
         delta: float = 0.0,
-        confidence: float = 0.95,
-        noise_rate: float = 0.0,
-        of: Target = "population",
         error: float | None = None,
+        **how: Any,
     ) -> ServedPrice:
         """Return what something would cost and how good it would be; nothing is charged and no record is read.
 
@@ -207,10 +199,10 @@ class AnyDataset(ABC):
         given `epsilon` and `delta` or an `error` to keep, as its report; a predictor by its own parameters or, without
         an epsilon, by an `error` to keep.
         """
+        asked = _how(epsilon=epsilon, delta=delta, **how)
         if isinstance(what, Query | list | tuple):
             queries = [what] if isinstance(what, Query) else list(what)
-            how = _how(tolerance, epsilon, delta, confidence, noise_rate, of)
-            return self._price_of_queries(queries, self._checked_part(part or "all"), how)
+            return self._price_of_queries(queries, self._checked_part(part or "all"), asked)
         if isinstance(what, InteractiveKernelPredictor):
             return self._price_of_predictor(what, self._checked_part(part or "all"), error)
         if epsilon is not None or error is not None:

@@ -10,7 +10,6 @@ from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
-from tacit.queries.oracle.plan import Plan
 from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.expected import error_of_plan
 from tacit.service.plain import plain_plan
@@ -60,8 +59,10 @@ def ask(state: State, caller: Caller, key: str, dataset: RegisteredTable, questi
 
     def compute(ledger: Ledger) -> Mapping[str, Any]:
         oracle = dataset.oracle(questions.part, ledger).remembering(memory)
-        # Where charges do not simply add up, one is as large as what came before makes it.
-        raised = None if ledger.accountant == "basic" else _raised(oracle, queries, questions)
+        raised = None
+        if ledger.accountant != "basic":
+            # Where charges do not simply add up, one is as large as what came before makes it.
+            raised = cost_of(*oracle.event_of(queries, oracle.preview(queries, **questions.how)), paying(oracle))
         return _told(queries, oracle.ask_all(queries, **questions.how), ledger, raised)
 
     return answered(state, asked, compute, also=memory.keep)
@@ -73,13 +74,8 @@ def price_of_questions(dataset: RegisteredTable, caller: Caller, questions: Ques
     oracle = dataset.oracle(questions.part, dataset.ledger(caller))
     plan = oracle.preview(queries, **questions.how)
     event, at = oracle.event_of(queries, plan)
-    expected = error_of_plan(plan)
-    return {
-        **quoted(event, at, paying(oracle)),
-        "expected_error": expected,
-        "words": str(plan),
-        "plan": plain_plan(plan),
-    }
+    told = quoted(event, at, paying(oracle))
+    return {**told, "expected_error": error_of_plan(plan), "words": str(plan), "plan": plain_plan(plan)}
 
 
 def quoted(event: Event, at: Budget, ledger: Ledger) -> dict[str, Any]:
@@ -91,11 +87,6 @@ def quoted(event: Event, at: Budget, ledger: Ledger) -> dict[str, Any]:
 def cost_of(event: Event, at: Budget, ledger: Ledger) -> Budget:
     """Return what an event costs: its own budget where these add up, else what it would raise the account's by."""
     return at if ledger.accountant == "basic" else ledger.price(event, at=at)
-
-
-def _raised(oracle: StatisticalOracle, queries: Sequence[Query], questions: Questions) -> Budget:
-    plan = oracle.preview(queries, **questions.how)
-    return cost_of(*oracle.event_of(queries, plan), paying(oracle))
 
 
 def paying(oracle: StatisticalOracle) -> Ledger:
@@ -118,7 +109,7 @@ def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger, r
                 "value": np.asarray(answer.value).tolist(),
                 "tolerance": answer.tolerance,
                 "confidence": answer.confidence,
-                "noise_error": _noise_error(query, queries, first.plan),
+                "noise_error": first.plan.noise_error * query.unit / max(each.unit for each in queries),
             }
             for query, answer in zip(queries, answers, strict=True)
         ],
@@ -130,10 +121,6 @@ def _told(queries: Sequence[Query], answers: Sequence[Answer], ledger: Ledger, r
         # A charge has seen what it left; what cost nothing has to look.
         "left": amount(ledger.balance(as_seen=not first.repeated).remaining),
     }
-
-
-def _noise_error(query: Query, queries: Sequence[Query], plan: Plan) -> float:
-    return plan.noise_error * query.unit / max(each.unit for each in queries)
 
 
 Pricing = Callable[[RegisteredTable, Caller, Mapping[str, Any]], Mapping[str, Any]]

@@ -86,10 +86,6 @@ class RegisteredTable:
         share = self.share(caller)
         return self.account.acting(payer=caller.name, share=share, ticket=ticket, witness=self._witness)
 
-    def entry_of(self, ticket: str) -> int | None:
-        """Return the number of the first entry that was charged under a ticket, if there is one."""
-        return self.account.entry_of(ticket)
-
     def close(self, ticket: str) -> None:
         """Tell the witness that an answer under a ticket is kept."""
         self._witness.close(self.document["account"], ticket)

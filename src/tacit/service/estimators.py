@@ -22,7 +22,6 @@ from tacit.models.container import short
 from tacit.models.file import parameter_fields
 from tacit.models.kinds import class_named, kind_of
 
-_PLAIN = Plain()
 _TAGS = ({"float"}, {"fraction"}, {"tuple"}, {"pairs"})
 _ELSEWHERE = frozenset({"ledger", "random_state", "state", "schema"})
 """Parameters that are the service's: who pays, where noise comes from, where answers are kept, what columns mean."""

@@ -39,7 +39,9 @@ class Meter:
                     wait=wait,
                 )
             if token not in self._buckets and len(self._buckets) >= _MOST_TOKENS:
-                self._forget(moment)
+                # Buckets that are full again say nothing.
+                full = self._room / self._rate
+                self._buckets = {name: each for name, each in self._buckets.items() if moment - each[1] < full}
             self._buckets[token] = left - 1, moment
             self._under_way[token] = self._under_way.get(token, 0) + 1
         return lambda: self._leave(token)
@@ -51,8 +53,3 @@ class Meter:
                 self._under_way[token] = left
             else:
                 del self._under_way[token]
-
-    def _forget(self, moment: float) -> None:
-        """Drop the buckets that are full again: they say nothing."""
-        full = self._room / self._rate
-        self._buckets = {token: each for token, each in self._buckets.items() if moment - each[1] < full}

@@ -3,7 +3,6 @@
 What is told of a release is what was released: everything that a report says is computed from its table.
 """
 
-import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, get_type_hints
@@ -92,11 +91,6 @@ _PREDICTOR = Struct(
         "n_features_in_": _SIZE,
     },
 )
-
-
-def finite(number: float) -> float | None:
-    """Return a number, None for what is none or has no bound."""
-    return float(number) if math.isfinite(number) else None
 
 
 def plain_plan(plan: Plan) -> Any:

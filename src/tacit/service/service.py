@@ -57,7 +57,7 @@ class Service:
         def entry_of(name: str, ticket: str) -> int | None:
             try:
                 # An account that cannot be reached is not waited for again with each line.
-                return None if name in away else self.datasets.get(name).entry_of(ticket) or 0
+                return None if name in away else self.datasets.get(name).account.entry_of(ticket) or 0
             except TacitError:
                 away.add(name)
                 return None

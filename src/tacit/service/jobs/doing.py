@@ -18,8 +18,6 @@ from tacit.service.tokens import Caller
 if TYPE_CHECKING:
     from tacit.service.service import Service
 
-KINDS = ("fit", "report", "session")
-
 
 def acting_for(owner: str) -> Caller:
     """Return the owner of a job as a caller: the token that they asked with may have ended meanwhile."""

@@ -15,7 +15,6 @@ from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.estimators import estimator_of
 from tacit.service.jobs.sizes import check_work
 from tacit.service.jobs.table import Job, JobProduct
-from tacit.service.refusals import missing
 
 
 def prepared(dataset: RegisteredTable, body: Mapping[str, Any]) -> tuple[Any, Records]:
@@ -28,10 +27,7 @@ def prepared(dataset: RegisteredTable, body: Mapping[str, Any]) -> tuple[Any, Re
 
 def part_of(dataset: RegisteredTable, body: Mapping[str, Any]) -> Records:
     """Return the part of the data set that is asked for."""
-    part = body.get("part", "all")
-    if part not in dataset.document["parts"]:
-        raise missing("part")
-    return dataset.part(part)
+    return dataset.part(body.get("part", "all"))
 
 
 def fit(dataset: RegisteredTable, job: Job, ledger: Ledger) -> JobProduct:

@@ -9,15 +9,15 @@ from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
-from tacit.evaluation import ClassesReport, Figure, Report, report
+from tacit.evaluation import ClassesReport, Report, report
 from tacit.evaluation.matching import tells_classes
 from tacit.models.file import load_bytes
 from tacit.reports.card import card_of_scores
-from tacit.reports.scores import scores_page
+from tacit.reports.scores import plain_figure, scores_page
 from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs.fits import paid, part_of
 from tacit.service.jobs.table import Job, JobProduct
-from tacit.service.plain import finite, plain_report
+from tacit.service.plain import plain_report
 from tacit.service.tokens import Caller
 
 if TYPE_CHECKING:
@@ -37,21 +37,15 @@ def prepared(
         raise InvalidParameter(f"a {type(model).__name__} has no scores: wanted a classifier or a regression.")
     if service.datasets.get(job.dataset).schema.to_toml() != records.schema.to_toml():
         raise InvalidParameter("the model learned from columns that are declared otherwise.")
-    if not asked_budget(body).exact_epsilon:
+    if not Budget(body["epsilon"], body["delta"]).exact_epsilon:
         raise InvalidParameter("epsilon must be above 0 to learn anything.")
     return model, records
-
-
-def asked_budget(body: Mapping[str, Any]) -> Budget:
-    """Return what the scores may cost."""
-    return Budget(body["epsilon"], body.get("delta", 0.0))
 
 
 def judge(dataset: RegisteredTable, job: Job, caller: Caller, ledger: Ledger, service: "Service") -> JobProduct:
     """Score a model, for one charge, and return what is kept."""
     model, records = prepared(dataset, job.body, caller, service)
-    budget = asked_budget(job.body)
-    told = report(model, records, epsilon=budget.epsilon, delta=budget.delta, ledger=ledger)
+    told = report(model, records, epsilon=job.body["epsilon"], delta=job.body["delta"], ledger=ledger)
     card = card_of_scores(model, told.release, ledger=ledger)
     facts = {
         **paid(told.release, ledger, job.ticket),
@@ -69,12 +63,6 @@ def figures_of(told: Report) -> dict[str, Any]:
     each = {str(name): told.of(name) for name in told.classes} if isinstance(told, ClassesReport) else {}
     return {
         "guarantee": told.release.guarantee,
-        "figures": {name: _figure(figure) for name, figure in told.figures().items()},
+        "figures": {name: plain_figure(figure) for name, figure in told.figures().items()},
         "classes": {name: figures_of(one) for name, one in each.items()},
     }
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    """Return a score and where it is: as far as noise goes, as far as the sample goes, and both."""
-    ranges = {name: [finite(end) for end in getattr(figure, name)] for name in ("noise", "sampling", "interval")}
-    return {"value": finite(figure.value), **ranges, "confidence": figure.confidence}

@@ -194,10 +194,6 @@ class Jobs:
         with self._state.writing() as connection:
             return bool(connection.execute(failing.where(JOB.c.result.is_(None))).rowcount == 1)
 
-    def cancel(self, caller: Caller, job: str) -> Job:
-        """Cancel a caller's job if it is not finished."""
-        return self.end(self.of(caller, job))
-
     def end(self, job: Job) -> Job:
         """Cancel a job if it is not finished; whoever has it in hand can keep nothing of it any more."""
         ending = (

@@ -22,7 +22,7 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
     """
     result = job.result if job.state == "done" else None
     try:
-        entry = result["entry"] if result else service.datasets.get(job.dataset).entry_of(job.ticket)
+        entry = result["entry"] if result else service.datasets.get(job.dataset).account.entry_of(job.ticket)
         charged = entry is not None
     except Refusal as gone:
         if gone.status != HTTPStatus.NOT_FOUND:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 
 from tacit.errors import InvalidParameter, LedgerError, TacitError
 from tacit.service.access import let_in, of_scope
@@ -71,12 +71,18 @@ def check_sender(request: Request) -> None:
         raise Refusal(HTTPStatus.BAD_REQUEST, "BadRequest", "a form is in UTF-8, and names no charset.")
 
 
+def texts_of(request: Request, form: FormData) -> dict[str, str]:
+    """Return the texts of a form, if it came from a page of this service."""
+    fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    signing_of(request).check(request.cookies, fields)
+    return fields
+
+
 async def form_of(request: Request) -> Mapping[str, Any]:
     """Return the fields of a form: texts, and the files that were sent with it."""
     check_sender(request)
     async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD) as form:
-        fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        signing_of(request).check(request.cookies, fields)
+        fields = texts_of(request, form)
         sent = {
             name: (value.filename, await value.read())
             for name, value in form.items()

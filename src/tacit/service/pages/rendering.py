@@ -2,7 +2,6 @@
 
 from functools import cache
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Any
 
 from fastapi import Request
@@ -89,9 +88,3 @@ def metered(facts: dict[str, Any]) -> dict[str, Any]:
     """Return facts of a data set with a picture of its budget."""
     spent, left = (float(facts[name]["epsilon"]) for name in ("spent", "left"))
     return {**facts, "picture": budget_picture(spent, 0.0, left)}
-
-
-def style() -> Response:
-    """Return the style of all pages."""
-    text = files("tacit.service.pages").joinpath("templates/style.css").read_text("utf-8")
-    return Response(text, media_type="text/css")

@@ -55,7 +55,7 @@ def one(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 @router.delete("/jobs/{job}")
 def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
     """Cancel a job. What it was charged stays charged, and one that runs may be charged in the next moments."""
-    return {"job": told(service, service.jobs.cancel(caller, job))}
+    return {"job": told(service, service.jobs.end(service.jobs.of(caller, job)))}
 
 
 @router.get("/datasets/{name}/jobs")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from tacit.service.access import Anyone, TheService
-from tacit.service.jobs.table import JobProduct
+from tacit.service.jobs.table import Job, JobProduct
 from tacit.service.jobs.telling import shown, told
 from tacit.service.refusals import missing
 from tacit.service.service import Service
@@ -42,8 +42,13 @@ def page(model: str, service: TheService, caller: Anyone) -> HTMLResponse:
     return shown(_product(service, caller, model))
 
 
-def _product(service: Service, caller: Caller, model: str) -> JobProduct:
-    job = service.jobs.of(caller, model, anybodys=caller.scope == "custodian")
+def fitted(service: Service, caller: Caller, model: str, *, anybodys: bool = False) -> Job:
+    """Return the job that made a model of a caller's, or of anybody's."""
+    job = service.jobs.of(caller, model, anybodys=anybodys)
     if job.kind != "fit" or job.state != "done":
         raise missing("model")
-    return service.jobs.product(job)
+    return job
+
+
+def _product(service: Service, caller: Caller, model: str) -> JobProduct:
+    return service.jobs.product(fitted(service, caller, model, anybodys=caller.scope == "custodian"))

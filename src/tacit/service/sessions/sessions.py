@@ -15,7 +15,7 @@ from tacit.accounting.witness import Witness
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerCorrupt, ModelFileError
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.models.secret import reopen
-from tacit.service.plain import finite
+from tacit.reports.scores import finite
 from tacit.service.refusals import Refusal
 from tacit.service.sessions.opening import SECRET, STATE
 from tacit.service.sessions.points import table_of

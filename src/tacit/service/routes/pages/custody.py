@@ -25,7 +25,6 @@ router = APIRouter(prefix="/custody", route_class=PageRoute)
 
 _LAST = 30
 _MOST_DRAWN = 2000
-_NOTHING = Budget(0)
 
 
 @router.get("")
@@ -80,17 +79,16 @@ def cancelled(name: str, job: str, service: TheService, caller: CustodianHere, _
 
 
 def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Response:
-    datasets = [{**_told(each, caller), "jobs": _jobs(service, each)} for each in service.datasets.seen_by(caller)]
+    datasets = [{**_told(each, caller), "jobs": _jobs(service, each.name)} for each in service.datasets.seen_by(caller)]
     known = service.tokens.known_to(caller) if caller.scope == "custodian" else None
     tokens = None if known is None else [_given_out(each, caller) for each in known]
     usual: dict[str, Any] = {"verified": None, "made": None}
     return page(request, "custody", "Custody", datasets=datasets, tokens=tokens, **{**usual, **more})
 
 
-def _jobs(service: Service, dataset: RegisteredTable) -> list[dict[str, Any]]:
+def _jobs(service: Service, dataset: str) -> list[dict[str, Any]]:
     """Return the jobs about a data set that are not over, whoever's they are."""
-    unfinished = [job for job in service.jobs.of_dataset(dataset.name) if job.state in UNFINISHED]
-    return [overseen(service, job) for job in unfinished]
+    return [overseen(service, job) for job in service.jobs.of_dataset(dataset) if job.state in UNFINISHED]
 
 
 def _given_out(token: dict[str, Any], caller: Caller) -> dict[str, Any]:
@@ -112,10 +110,9 @@ def _told(dataset: RegisteredTable, caller: Caller) -> dict[str, Any]:
 
 
 def _line(dataset: RegisteredTable, entry: Entry) -> dict[str, Any]:
-    amount = dataset.account.said(entry.amount) if entry.amount else "nothing"
     return {
         "number": entry.number, "time": entry.time, "payer": entry.payer or "the service", "label": entry.label,
-        "amount": amount,
+        "amount": dataset.account.said(entry.amount) if entry.amount else "nothing",
     }  # fmt: skip
 
 
@@ -126,13 +123,12 @@ def _payers(dataset: RegisteredTable, entries: Sequence[Entry]) -> list[dict[str
         if entry.amount:
             paid[entry.payer or "the service"].append(entry)
     shares = dataset.document["shares"]
-    names = sorted({*paid, *shares})
     return [
         {
             "name": name,
-            "spent": dataset.account.said(sum((each.amount for each in paid[name]), start=_NOTHING)),
+            "spent": dataset.account.said(sum((each.amount for each in paid[name]), start=Budget(0))),
             "share": f"{shares[name]} of the budget" if name in shares else "what is left",
             "count": len(paid[name]),
         }
-        for name in names
+        for name in sorted({*paid, *shares})
     ]

@@ -1,10 +1,12 @@
 """Coming in: the style, signing in and out, and the data sets there are."""
 
+from importlib.resources import files
+
 from fastapi import APIRouter, Request, Response
 
 from tacit.service.access import TheService, let_in
 from tacit.service.pages.forms import Fields, PageRoute, text_of
-from tacit.service.pages.rendering import go, metered, page, signed_in, signing_of, style
+from tacit.service.pages.rendering import go, metered, page, signed_in, signing_of
 from tacit.service.pages.signing import COOKIE
 
 router = APIRouter(route_class=PageRoute)
@@ -12,8 +14,9 @@ router = APIRouter(route_class=PageRoute)
 
 @router.get("/pages/style.css")
 def styled() -> Response:
-    """Return the style."""
-    return style()
+    """Return the style of all pages."""
+    text = files("tacit.service.pages").joinpath("templates/style.css").read_text("utf-8")
+    return Response(text, media_type="text/css")
 
 
 @router.get("/")

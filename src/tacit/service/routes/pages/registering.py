@@ -17,8 +17,8 @@ from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
 from tacit.reports.facts import DECLARED
 from tacit.service.access import TheService
-from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, beside, check_sender, text_of
-from tacit.service.pages.rendering import go, page, signing_of
+from tacit.service.pages.forms import CustodianHere, Fields, PageRoute, beside, check_sender, text_of, texts_of
+from tacit.service.pages.rendering import go, page
 from tacit.service.refusals import missing
 from tacit.service.registering import register
 from tacit.service.routes.datasets import Registered, named_by
@@ -54,8 +54,7 @@ async def drafted(request: Request, service: TheService, _: CustodianHere) -> Re
 
 async def _drafted(request: Request, service: Service) -> Response:
     async with request.form(max_files=1, max_fields=20) as form:
-        fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        signing_of(request).check(request.cookies, fields)
+        fields = texts_of(request, form)
         try:
             source = await _source(form.get("file"), fields, service)
             draft = await run_in_threadpool(lambda: Schema.draft(Place.of(source, service.settings).opened))
@@ -162,17 +161,13 @@ def _shares(text: str) -> dict[str, float]:
 def _first(request: Request, service: Service, **more: Any) -> Response:
     inbox = service.settings.inbox
     files = [] if inbox is None or not inbox.is_dir() else sorted(each.name for each in inbox.iterdir())
-    listed = [(name, name) for name in files if not name.startswith(".") and _can_be_shown(name)]
+    listed = [(name, name) for name in files if not name.startswith(".") and _shown(name) == name]
     return page(request, "register", "Register a table", step=1, inbox=listed, **more)
 
 
-def _can_be_shown(name: str) -> bool:
-    """Whether a file's name is UTF-8: one of other bytes can neither be shown nor sent back."""
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+def _shown(name: str) -> str:
+    """Return a file's name as a page shows it, and sends it back: what is no UTF-8 in it becomes another letter."""
+    return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def _second(request: Request, source: str, schema: str, **more: Any) -> Response:

@@ -15,12 +15,11 @@ from tacit.service.asking import PRICES
 from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs.asking import asked_for
 from tacit.service.jobs.bodies import FitBody
-from tacit.service.jobs.table import Job
 from tacit.service.jobs.telling import shown as its_page
 from tacit.service.jobs.telling import told
 from tacit.service.pages.forms import Fields, PageRoute, SignedIn, beside, number_of, text_of
 from tacit.service.pages.rendering import go, page
-from tacit.service.refusals import forbidden, missing
+from tacit.service.refusals import forbidden
 from tacit.service.requests import checked_key
 from tacit.service.routes import models
 from tacit.service.routes.pages.asking import dataset_page, parts_of, usual_of
@@ -87,20 +86,20 @@ def _job(
 @router.post("/jobs/{job}/cancel")
 def cancelled(job: str, service: TheService, caller: SignedIn, _: Fields) -> Response:
     """Cancel a job: what was charged stays charged."""
-    service.jobs.cancel(caller, job)
+    service.jobs.end(service.jobs.of(caller, job))
     return go(f"/jobs/{job}")
 
 
 @router.get("/models/{model}/file")
 def file(model: str, service: TheService, caller: SignedIn) -> Response:
     """Give the model file."""
-    return models.file(_fitted(service, caller, model).id, service, caller)
+    return models.file(models.fitted(service, caller, model).id, service, caller)
 
 
 @router.get("/models/{model}/card")
 def card(model: str, service: TheService, caller: SignedIn) -> Response:
     """Give the privacy card."""
-    found = service.jobs.product(_fitted(service, caller, model))
+    found = service.jobs.product(models.fitted(service, caller, model))
     headers = {"Content-Disposition": 'attachment; filename="card.json"'}
     return Response(found.card, media_type="application/json", headers=headers)
 
@@ -108,13 +107,13 @@ def card(model: str, service: TheService, caller: SignedIn) -> Response:
 @router.get("/models/{model}/report")
 def report(model: str, service: TheService, caller: SignedIn) -> Response:
     """Show what a model learned."""
-    return its_page(service.jobs.product(_fitted(service, caller, model)))
+    return its_page(service.jobs.product(models.fitted(service, caller, model)))
 
 
 @router.post("/models/{model}/score")
 def scored(model: str, request: Request, service: TheService, caller: SignedIn, fields: Fields) -> Response:
     """Tell what scores would cost, or begin to score a model."""
-    job = _fitted(service, caller, model)
+    job = models.fitted(service, caller, model)
     given = {each: text_of(fields, each, usual) for each, usual in _SCORED.items()}
     body = {
         "model": model,
@@ -142,13 +141,6 @@ def priced_or_begun(
         return go(f"/jobs/{asked_for(service, caller, dataset.name, kind, checked_key(key), asked).id}")
     except TacitError as error:
         return show(**beside(error))
-
-
-def _fitted(service: Service, caller: Caller, model: str) -> Job:
-    job = service.jobs.of(caller, model)
-    if job.kind != "fit" or job.state != "done":
-        raise missing("model")
-    return job
 
 
 def _body(given: Mapping[str, str]) -> dict[str, Any]:
@@ -184,12 +176,10 @@ def _figures(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     found = [(name, figure) for name, figure in told_["figures"].items()]
     for label, one in told_["classes"].items():
         found += [(f"{name} of {label}", figure) for name, figure in one["figures"].items()]
-    return [(name.replace("_", " "), _number(figure["value"]), _range(figure["interval"])) for name, figure in found]
-
-
-def _range(ends: tuple[float | None, float | None]) -> str:
-    low, high = ends
-    return f"{_number(low)} to {_number(high)}"
+    return [
+        (name.replace("_", " "), _number(figure["value"]), " to ".join(map(_number, figure["interval"])))
+        for name, figure in found
+    ]
 
 
 def _number(value: float | None) -> str:
