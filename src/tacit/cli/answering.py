@@ -138,13 +138,6 @@ class Paid(Exception):
         super().__init__(str(failure))
         self.failure, self.charged = failure, charged
 
-    @property
-    def words(self) -> str:
-        """What to say of the charge."""
-        if self.charged is None:
-            return "Whether the ledger was charged cannot be told: it cannot be read."
-        return "The ledger was charged: noise may have been drawn."
-
 
 @final
 class Lost(Exception):
@@ -165,7 +158,10 @@ def refuse_for(failure: BaseException, as_json: bool) -> NoReturn:
     as_json = as_json and not isinstance(ended, NotPrinted) and not (isinstance(ended, Lost) and ended.printed)
     if isinstance(failure, Paid):
         kind, message, _ = _told(ended)
-        refuse(kind, f"{message} {failure.words}", FAILED, as_json=as_json, charged=failure.charged)
+        words = "The ledger was charged: noise may have been drawn."
+        if failure.charged is None:
+            words = "Whether the ledger was charged cannot be told: it cannot be read."
+        refuse(kind, f"{message} {words}", FAILED, as_json=as_json, charged=failure.charged)
     kind, message, code = _told(failure)
     free = " Nothing was charged." if kind == "Interrupted" else ""
     gone = isinstance(failure, NotPrinted) and failure.gone

@@ -1,25 +1,23 @@
 """`tacit evaluate`: private scores of a model on records that it did not learn from, charged once."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.cli import products, sources
 from tacit.cli.answering import AsJson, Lost, Quiet, answering, example
 from tacit.cli.paying import carded, finish, foretell, names_of, priced, telling, warn_unpaid
 from tacit.cli.places import Inputs
 from tacit.cli.predict import ModelFile, Threshold, loaded
-from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
-from tacit.estimators.price import Price, price_of
-from tacit.evaluation import Figure, TwoClassReport, report
+from tacit.estimators.price import price_of
+from tacit.evaluation import TwoClassReport, report
 from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.reports.card import card_of_scores
-from tacit.reports.scores import at_thresholds, scores_page
+from tacit.reports.scores import at_thresholds, plain_figure, scores_page
 
 EXAMPLE = example(
     "tacit evaluate m.tacit patients.csv --part test --epsilon 0.2 --ledger sqlite:///l.db --report scores.html"
@@ -68,7 +66,10 @@ def evaluate(
             out.note(f"The model learned from {origin}. Judged are {judged}.")
             if FITTED in origin.says_of(judged):
                 out.warn(f"Warning: these are records {FITTED}, or some of them are: scores on them flatter it.")
-        price = _price(Budget(epsilon, delta), records, paying)
+        budget, pays = Budget(epsilon, delta), None if paying is None else records.account(paying.looking())
+        # Every report of so many records is charged as the same event.
+        event = foreseen_sketch(records.n, budget).event if budget.exact_epsilon else None
+        price = price_of("report", budget, event, pays, records.whom)
         foretell(price, paying, records, out)
         if dry_run:
             out.result(priced(price), str(price))
@@ -79,8 +80,7 @@ def evaluate(
         options = [
             ("--threshold", None if threshold is None else f"{threshold:g}"),
             ("--delta", f"{delta:g}" if delta else None),
-            *products.records_options(records, chosen),
-            *products.paying_options(ledger, account_name, seed),
+            *products.terms_of(records, chosen, ledger, account_name, seed),
         ]
         again = products.repeated("evaluate", model.name, products.name_of(source), epsilon=epsilon, options=options)
 
@@ -101,7 +101,7 @@ def evaluate(
                 "part": chosen,
                 "judged": told.judged,
                 "positive": str(told.classes[1]) if isinstance(told, TwoClassReport) else None,
-                "scores": {name: _figure(figure) for name, figure in told.figures().items()},
+                "scores": {name: plain_figure(figure) for name, figure in told.figures().items()},
                 "thresholds": at_thresholds(told),
                 "report": str(files.report),
             }
@@ -114,21 +114,3 @@ def evaluate(
             out.result(plain, f"{told}\nreport     {files.report}", "" if lost else names_of(files.all))
             if lost is not None:
                 raise lost
-
-
-def _price(budget: Budget, records: Records, paying: Ledger | None) -> Price:
-    """Return what a report costs; every report of so many records is charged as the same event."""
-    event = foreseen_sketch(records.n, budget).event if budget.exact_epsilon else None
-    return price_of(
-        "report", budget, event, None if paying is None else records.account(paying.looking()), records.whom
-    )
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    return {
-        "value": figure.value,
-        "noise": list(figure.noise),
-        "sampling": list(figure.sampling),
-        "interval": list(figure.interval),
-        "confidence": figure.confidence,
-    }

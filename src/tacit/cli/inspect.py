@@ -68,7 +68,7 @@ def _positive(model: Any) -> str | None:
 
 def _rows(model: Any, card: Card) -> dict[str, str]:
     deployment = card.record["deployment"]
-    entry = card.tacit.get("entry")
+    entry, audit = card.tacit.get("entry"), card.tacit.get("audit")
     return {
         "model": f"{type(model).__name__}, {model.n_features_in_} features"
         + (f", classes {', '.join(map(str, model.classes_))}" if hasattr(model, "classes_") else "")
@@ -79,13 +79,8 @@ def _rows(model: Any, card: Card) -> dict[str, str]:
         "means": deployment["privacy_loss"].get("privacy_parameters_description", ""),
         "charged": "nothing" if entry is None else f"entry {entry.get('number')}, hash {entry.get('hash')}",
         "composition": deployment["additional_dp_information"]["composition"],
-        "audit": _words(card.tacit.get("audit")),
+        "audit": str(audit.get("words", "")) if isinstance(audit, Mapping) else str(audit or "none"),
         "written by": f"tacit {card.tacit.get('version', '?')}",
         "open": "\n".join(card.open) or "nothing",
         "over": deployment["dp_flavor"]["data_domain"],
     }
-
-
-def _words(audit: object) -> str:
-    """Return what a card says of an audit, whoever wrote it."""
-    return str(audit.get("words", "")) if isinstance(audit, Mapping) else str(audit or "none")

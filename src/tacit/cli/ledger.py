@@ -49,7 +49,7 @@ def create(
         Literal["basic", "renyi", "gaussian"],
         typer.Option(help="basic (sums), renyi (many small releases) or gaussian (Gaussian noise alone)."),
     ] = "basic",
-    unit: Annotated[Literal["record", "person"], typer.Option(help="Whom the account promises for.")] = "record",
+    unit: Annotated[Kind, typer.Option(help="Whom the account promises for.")] = "record",
     ids: Annotated[
         list[str] | None,
         typer.Option(help="The column of persons' ids; give one option for each, if the same persons' have several."),
@@ -62,8 +62,7 @@ def create(
         if (epsilon is None) == (budget is None):
             raise InvalidParameter('give --epsilon, or --budget "epsilon=1, delta=1e-6".')
         amount = _amount(epsilon, delta, budget)
-        whose: Kind = "person" if unit == "person" else "record"
-        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=whose, ids=ids or ())
+        ledger = Ledger.create(address, name=name, budget=amount, accountant=accountant, unit=unit, ids=ids or ())
         out.result(_account(ledger), f"created {_words(ledger)}\n{explain(ledger.budget, ledger.unit)}")
 
 

@@ -53,7 +53,8 @@ def model_for(
     is_number = isinstance(schema.columns[schema.target], Number)
     if method == "kernel":
         points = _landmarks(landmarks, records, epsilon, delta, source)
-        shaped = _kernel(kernel or "quadratic", points)
+        degree = 3 if kernel == "cubic" else 2
+        shaped = RBF(usual_gamma(points)) + 1.0 if kernel == "rbf" else Polynomial(degree, constant=1.0)
         kind = PrivateKernelRegressor if is_number else PrivateKernelClassifier
         return kind(shaped, epsilon, delta, landmarks=points, **given)
     if landmarks is not None or kernel is not None:
@@ -103,9 +104,3 @@ def _landmarks(text: str | None, records: Records, epsilon: float | None, delta:
 def public_table(landmarks: str | None) -> str | None:
     """Return the table that landmarks were asked to be taken from, if it is one."""
     return None if landmarks is None or (landmarks.isascii() and landmarks.isdigit()) else landmarks
-
-
-def _kernel(shape: Shape, points: Any) -> Any:
-    if shape == "rbf":
-        return RBF(usual_gamma(points)) + 1.0
-    return Polynomial(2 if shape == "quadratic" else 3, constant=1.0)

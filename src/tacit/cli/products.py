@@ -27,8 +27,6 @@ from tacit.reports.registry import check_answers
 from tacit.reports.verdicts import SCORES, MethodVerdict, check_about, variant_of, variant_of_scores
 
 _ROOM = 4 * 2**20
-_FILLED = ("domain",)
-"""What a person could answer of an account, and tacit itself says of a model."""
 
 CardFile = Annotated[Path | None, typer.Option("--card", help="Write the privacy card, too: a .yaml or .json file.")]
 About = Annotated[Path | None, typer.Option("--about", help="TOML with what only people know, for the card.")]
@@ -58,7 +56,8 @@ class Files:
         """Refuse, before any charge, places where nothing can be written, or where something stands that is read."""
         if len({path.resolve() for path in self.all}) < len(self.all):
             raise InvalidParameter("the model, its report and its card need names of their own.")
-        check_card_name(self.card)
+        if self.card is not None and self.card.suffix not in (".yaml", ".yml", ".json"):
+            raise InvalidParameter("--card must end in .yaml or .json.")
         inputs.spare(self.all)
         if not self.overwrite:
             spare_paid([path for path in (self.model, self.report) if path is not None])
@@ -108,12 +107,6 @@ def _is_paid(path: Path) -> bool:
     return found.startswith(MAGIC) or is_paid(found.decode("utf-8", "replace"))
 
 
-def check_card_name(path: Path | None) -> None:
-    """Refuse a place for a card whose name does not say how to write it."""
-    if path is not None and path.suffix not in (".yaml", ".yml", ".json"):
-        raise InvalidParameter("--card must end in .yaml or .json.")
-
-
 @final
 @dataclass(frozen=True)
 class Added:
@@ -126,9 +119,9 @@ class Added:
     def read(cls, about: Path | None, audit: Path | None = None) -> Self:
         """Read answers and a verdict; refuse, before any charge, what no card of a model could take."""
         answers = answers_in(about)
-        for name in _FILLED:
-            if name in answers:
-                raise InvalidParameter(f"tacit fills in {name!r} by itself. Leave it out of {str(about)!r}.")
+        if "domain" in answers:
+            # A person could answer it of an account.
+            raise InvalidParameter(f"tacit fills in 'domain' by itself. Leave it out of {str(about)!r}.")
         return cls(answers, None if audit is None else _verdict(audit))
 
     def check_about(self, model: Any, records: Records) -> None:
@@ -189,16 +182,21 @@ def repeated(command: str, *words: str, epsilon: float, options: Iterable[tuple[
     return shlex.join(given)
 
 
-def records_options(records: Records, part: str) -> list[tuple[str, str | None]]:
-    """Return the options that say which records were meant."""
-    key = records.key if records.unit is None else None
-    return [("--unit", records.unit), ("--key", key), ("--part", None if part == "all" else part)]
+def terms_of(
+    records: Records, part: str, ledger: str | None, account: str | None, seed: int | None
+) -> list[tuple[str, str | None]]:
+    """Return the options that say which records were meant, and who paid, or that it was a rehearsal.
 
-
-def paying_options(ledger: str | None, account: str | None, seed: int | None) -> list[tuple[str, str | None]]:
-    """Return the options that say who paid, or that it was a rehearsal; no password, and no place of this machine."""
-    address = None if ledger is None else _address_of(ledger)
-    return [("--ledger", address), ("--account", account), ("--seed", None if seed is None else str(seed))]
+    There is no password in them, and no place of this machine.
+    """
+    return [
+        ("--unit", records.unit),
+        ("--key", records.key if records.unit is None else None),
+        ("--part", None if part == "all" else part),
+        ("--ledger", None if ledger is None else _address_of(ledger)),
+        ("--account", account),
+        ("--seed", None if seed is None else str(seed)),
+    ]
 
 
 def _address_of(ledger: str) -> str:

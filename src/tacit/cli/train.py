@@ -87,8 +87,7 @@ def train(
             ("--landmarks", None if landmarks is None else products.name_of(landmarks)),
             *(("--class-weight", text) for text in class_weight or ()),
             ("--curves", None if curves == "auto" else curves),
-            *products.records_options(records, part),
-            *products.paying_options(ledger, account_name, seed),
+            *products.terms_of(records, part, ledger, account_name, seed),
             ("--output", output.name),
         ]
         again = products.repeated(

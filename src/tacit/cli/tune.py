@@ -80,8 +80,7 @@ def tune(
             *(("--try", text) for text in candidates),
             ("--method", None if method == "auto" else method),
             ("--runs", None if runs is None else f"{runs:g}"),
-            *products.records_options(records, part),
-            *products.paying_options(ledger, account_name, seed),
+            *products.terms_of(records, part, ledger, account_name, seed),
             ("--output", output.name),
         ]
         again = products.repeated(
