@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
+from support.objective_value import value_of
 from support.statistical import at_least, sample_size
 from tacit.budget import Budget
 from tacit.erm import Hinge, HuberHinge, Logistic, Objective, Rows, Softmax, Squared
@@ -52,7 +53,7 @@ def training_successes(kind: Any, budget: Budget, count: int, gap: float, runs: 
     mechanism = calibrated(kind, budget, *X.shape, 0.1)
     objective = Objective(Rows.clipped(X, 1.0), y, Logistic(), mechanism.alpha)
     coefficients = (released(mechanism, objective, seed) for seed in range(runs))
-    return sum(objective.value(coefficient) - math.log(2) <= gap for coefficient in coefficients)
+    return sum(value_of(objective, coefficient) - math.log(2) <= gap for coefficient in coefficients)
 
 
 @pytest.mark.stats

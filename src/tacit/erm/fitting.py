@@ -1,5 +1,6 @@
 """What all linear estimators do: declare what is public, clip, calibrate, release."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast, final
@@ -7,15 +8,16 @@ from typing import Any, ClassVar, Literal, Self, cast, final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.budget import Budget
+from tacit.checks import checked_confidence
 from tacit.data.bounded import BoundedRows, stated_filled
 from tacit.data.encoder import PublicEncoder
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedRows
-from tacit.erm.intervals import noise_intervals
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.coding import default_curves
@@ -131,7 +133,9 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         norm = known_norm(self.data_norm, X)
         if isinstance(X, StreamedRows):
             self.n_features_in_ = X.rows.width
-            return budget, streamed_rows(X, norm, self.fit_intercept), y
+            # Rows in a file are clipped, and end with a constant, as those in memory do.
+            constant = INTERCEPT * norm if self.fit_intercept and not X.has_constant else None
+            return budget, Rows.stored(X.rows, X.data_norm, norm, constant, X.filled), y
         data, targets = validated(self, X, y=y, order="C", y_numeric=numeric)
         return budget, private_rows(data, norm, self.fit_intercept, X), targets
 
@@ -167,7 +171,14 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         Like `coef_noise_` they are about the noise alone: not about how far these records stand for others. They cost
         nothing, and are wide where the ridge is small (perturbations/noise.md, "Intervals").
         """
-        return noise_intervals(self, confidence)
+        confidence = checked_confidence(confidence)
+        check_is_fitted(self)
+        width = float(ndtri((1 + confidence) / 2))
+        budget = self.release_.budget
+        if budget is not None and budget.is_pure:
+            # A coordinate of spherical Laplace noise has lighter tails than Laplace noise of the same deviation.
+            width = max(math.log(1 / (1 - confidence)) / math.sqrt(2), width)
+        return self.coef_ - width * self.coef_noise_, self.coef_ + width * self.coef_noise_
 
     def summary(self, most: int = 40) -> str:
         """Return a table of the coefficients beside the noise in them, the clearest first, and the guarantee."""
@@ -179,12 +190,6 @@ def private_rows(X: Any, norm: float, fit_intercept: bool, original: object) -> 
     has_constant = isinstance(original, BoundedRows) and original.has_constant
     constant = INTERCEPT * norm if fit_intercept and not has_constant else None
     return Rows.clipped(_tamed(X, _LARGEST_ENTRY * norm), norm, constant, stated_filled(original))
-
-
-def streamed_rows(X: StreamedRows, norm: float, fit_intercept: bool) -> Rows:
-    """Clip rows in a file to the norm, and end them with a constant, unless they have one already."""
-    constant = INTERCEPT * norm if fit_intercept and not X.has_constant else None
-    return Rows.stored(X.rows, X.data_norm, norm, constant, X.filled)
 
 
 def signs(indices: Any) -> Any:

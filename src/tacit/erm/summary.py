@@ -42,11 +42,9 @@ def summary_of(model: Any, most: int) -> str:
 
 def _names(model: Any) -> list[str]:
     """Name the columns: by the encoder, by the table the model was fitted to, or by number."""
-    encoder = getattr(model, "encoder_", None)
-    if encoder is not None:
-        return [str(name) for name in encoder.get_feature_names_out()]
-    given = getattr(model, "feature_names_in_", None)
-    return [f"x{place}" for place in range(model.n_features_in_)] if given is None else [str(name) for name in given]
+    encoder, named = getattr(model, "encoder_", None), getattr(model, "feature_names_in_", None)
+    names = named if encoder is None else encoder.get_feature_names_out()
+    return [f"x{place}" for place in range(model.n_features_in_)] if names is None else list(map(str, names))
 
 
 def _lines(model: Any, names: list[str]) -> tuple[list[str], Floats, Floats]:

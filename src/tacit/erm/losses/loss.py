@@ -91,19 +91,15 @@ class Loss(ABC):
         return None
 
     @abstractmethod
-    def values(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
-        """Return the loss of every record (and of every column, when these are independent models).
+    def slopes(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
+        """Return the derivative in every score (of every column, when these are independent models).
 
         `shifted` holds scores minus their offset and is scratch space afterwards.
         """
 
     @abstractmethod
-    def slopes(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
-        """Return the derivative in every score; `shifted` is as in `values`."""
-
-    @abstractmethod
     def curvatures(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
-        """Return the second derivative in every score by itself; `shifted` is as in `values`."""
+        """Return the second derivative in every score by itself; `shifted` is as in `slopes`."""
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return p, in the memory of `scores`, for a joint loss whose second derivatives are diag(p) - p p^T."""
@@ -195,10 +191,6 @@ class PointwiseLoss(Loss):
         if self.kind == "margin":
             shifted *= targets.astype(np.float64, copy=False)[:, None]
         return shifted
-
-    def values(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
-        """Return the loss of every score."""
-        return self.value(self.argument(shifted, targets))
 
     def slopes(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
         """Return the derivative in every score."""

@@ -58,12 +58,6 @@ class Softmax(Loss):
             )
         return given.astype(np.intp, copy=False)
 
-    def values(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
-        """Return log(sum exp) minus the true class's score, for every record."""
-        below = shifted - shifted.max(axis=1, keepdims=True)
-        own = below[np.arange(len(below)), targets.astype(np.intp, copy=False)]
-        return np.asarray(np.log(np.exp(below).sum(axis=1)) - own)
-
     def slopes(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
         """Return p - e_y for every record."""
         slopes = self.probabilities(shifted)
@@ -134,10 +128,6 @@ class ClippedSoftmax(Loss):
     def prepare(self, targets: object) -> NDArray[np.generic]:
         """Check that targets are class indices."""
         return self.inner.prepare(targets)
-
-    def values(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
-        """Return the softmax loss with the anchor, which is not clipped."""
-        return self.inner.values(self._anchored(shifted, targets), targets)
 
     def slopes(self, shifted: Floats, targets: NDArray[np.generic]) -> Floats:
         """Return p - e_y, scaled down to norm 1 where it is longer."""

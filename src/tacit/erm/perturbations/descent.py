@@ -1,18 +1,10 @@
 """How much of the noise in its gradients is left in what accelerated descent returns."""
 
-import math
-
 import numpy as np
 
 from tacit.numerics.arrays import Floats
 
 _CURVATURES = 65
-
-
-def momentum_for(ratio: float) -> float:
-    """Return the momentum of accelerated steps where the least curvature is so much of the largest."""
-    root = math.sqrt(ratio)
-    return (1 - root) / (1 + root)
 
 
 def noise_left(steps: int, late: int, momentum: float, least: float) -> float:

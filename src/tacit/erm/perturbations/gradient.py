@@ -9,7 +9,7 @@ apart: steps stay plain there, and grow.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import final
@@ -20,7 +20,7 @@ from dp_accounting.dp_event import GaussianDpEvent
 from tacit import noise
 from tacit.accounting.events import Event
 from tacit.erm.losses.loss import Loss
-from tacit.erm.perturbations.descent import momentum_for, noise_left
+from tacit.erm.perturbations.descent import noise_left
 from tacit.erm.perturbations.perturbation import Perturbation
 from tacit.erm.perturbations.second_moment import SecondMoment
 from tacit.erm.rows.rows import Rows
@@ -60,11 +60,7 @@ class GradientPerturbation(Perturbation):
         """Refuse a pure budget, a loss that is not smooth and Lipschitz, and more steps than are reasonable."""
         if self.budget.is_pure:
             raise InvalidParameter("gradient perturbation needs delta > 0. Use perturbation='objective' for delta = 0.")
-        self.setting.require_bounded()
-        if math.isinf(self.setting.loss.smoothness):
-            raise InvalidParameter(
-                f"gradient perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not."
-            )
+        self.setting.require_smooth("gradient")
         if self.steps > _MOST_STEPS:
             raise InvalidParameter(
                 f"alpha={self.alpha:g} would take {self.steps} passes over the data. Use a larger alpha, or 'auto'."
@@ -117,7 +113,8 @@ class GradientPerturbation(Perturbation):
     @property
     def _momentum(self) -> float:
         """How much of a step is repeated in the next."""
-        return momentum_for(self.alpha / self._steepest)
+        root = math.sqrt(self.alpha / self._steepest)
+        return (1 - root) / (1 + root)
 
     @property
     def _late(self) -> int:
@@ -150,7 +147,7 @@ class GradientPerturbation(Perturbation):
 
     def randomise(self, value: Objective, source: Source) -> Floats:
         """Return the mean of the later half of the iterates."""
-        asked = value.with_loss(self.loss)
+        asked = replace(value, loss=self.loss)
         here = before = total = np.zeros(self.setting.shape)
         with value.threads() as workers:
             metric = self._metric(value.rows, workers, source)

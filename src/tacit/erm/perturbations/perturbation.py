@@ -135,12 +135,7 @@ class ObjectivePerturbation(Perturbation):
 
     def require_calibrated(self) -> None:
         """Refuse a loss that is not smooth and Lipschitz, and a ridge too small to solve with."""
-        self.setting.require_bounded()
-        if math.isinf(self.setting.loss.smoothness):
-            raise InvalidParameter(
-                f"objective perturbation needs a smooth loss, and {type(self.setting.loss).__name__} is not. "
-                "Use perturbation='output', or HuberHinge."
-            )
+        self.setting.require_smooth("objective")
         self.setting.require_solvable(self.alpha)
 
     @cached_property

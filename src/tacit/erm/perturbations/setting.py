@@ -87,6 +87,15 @@ class Setting:
             f"the slope of {loss.name} has no bound that holds here. Use HuberRegression, or PrivateLinearRegression."
         )
 
+    def require_smooth(self, kind: str) -> None:
+        """Refuse a loss that is not Lipschitz, or not smooth, for a perturbation of this kind."""
+        self.require_bounded()
+        if math.isinf(self.loss.smoothness):
+            raise InvalidParameter(
+                f"{kind} perturbation needs a smooth loss, and {type(self.loss).__name__} is not. "
+                "Use perturbation='output', or HuberHinge."
+            )
+
     def require_solvable(self, alpha: float) -> None:
         """Refuse a ridge so small beside the curvature of the loss that records could keep a solver busy for long."""
         bend = 1.0 if math.isinf(self.loss.smoothness) else self.loss.smoothness
@@ -105,11 +114,7 @@ class Setting:
     @property
     def public(self) -> tuple[str, ...]:
         """What is assumed to be public, for people."""
-        return (
-            f"{self.dimension} features",
-            f"row norm {self.norm:g}",
-            f"loss {self.loss.name}",
-        )
+        return (f"{self.dimension} features", f"row norm {self.norm:g}", f"loss {self.loss.name}")
 
     def check(self, objective: Objective, alpha: float) -> Objective:
         """Return the objective if it is over this setting with this ridge."""

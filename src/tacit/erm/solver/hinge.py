@@ -8,7 +8,7 @@ interior steps follow, whose number is bounded by public quantities.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
 
@@ -39,11 +39,13 @@ def descend_hinge(objective: Objective, workers: Threads, start: Point, toleranc
     """Return a point and a certified bound, at most tolerance/alpha, on its distance to the minimiser."""
     enough = tolerance**2 / (2 * objective.alpha)
     width, gap = _FIRST_WIDTH, math.inf
-    point, model = approach(objective.with_loss(HuberHinge(width)), workers, start, tolerance)
+    point, model = approach(replace(objective, loss=HuberHinge(width)), workers, start, tolerance)
     if model.preconditioner.whole:
         point, duals = interior_point(objective, workers, point.high, enough / 2)
         gap = duality_gap(objective, workers, point, duals, tolerance / 8)
-        width = min(width, _ROOM * gap / _share_inside(duals))
+        # By the share of records, at least one, whose dual is neither 0 nor 1.
+        inside = max(1, int(np.count_nonzero((duals > 1e-4) & (duals < 1 - 1e-4)))) / len(duals)
+        width = min(width, _ROOM * gap / inside)
     point, gap, width = _narrowing(objective, workers, point, gap, width, tolerance)
     if gap > enough and model.preconditioner.whole:
         point, duals = short_steps(objective, workers, enough / 2)
@@ -87,11 +89,6 @@ def smallest_hinge_tolerance(objective: Objective) -> float:
     sums = Rounding(objective, given_slopes=True).error(size, FEWEST_ROWS, True)
     corner = Rounding(objective).score(size, False, objective.rows.dimension)
     return 8 * (sums + UNIT_ROUNDOFF * objective.alpha * size) + math.sqrt(32 * objective.alpha * corner)
-
-
-def _share_inside(duals: Floats) -> float:
-    """Return the share of records, counting at least one, whose dual is neither 0 nor 1."""
-    return max(1, int(np.count_nonzero((duals > 1e-4) & (duals < 1 - 1e-4)))) / len(duals)
 
 
 @final

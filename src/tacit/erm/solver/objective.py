@@ -73,10 +73,6 @@ class Objective:
         """Return the same objective with another linear term b."""
         return replace(self, linear=linear)
 
-    def with_loss(self, loss: Loss) -> Self:
-        """Return the same objective with another loss."""
-        return replace(self, loss=loss)
-
     def every(self, step: int) -> Self:
         """Return the objective over every step-th record: a sample's mean for the mean, the rest alike."""
         part = self.rows.every(step)
@@ -102,15 +98,6 @@ class Objective:
     def together(self, job: "Callable[[Objective, Threads], Floats]") -> Floats | None:
         """Return `job(objective, workers)` from one node of the rows' cluster; None for rows here, or too many."""
         return self.rows.together(self.targets, partial(_there, self.loss, self.alpha, job))
-
-    def value(self, coefficient: Floats) -> float:
-        """Return J at a coefficient."""
-        w = self.checked(coefficient)
-        job = partial(_values, models=Point(w.reshape(-1, self.rows.dimension)))
-        with self.threads() as workers:
-            mean = float(self.over(workers, job)) / self.rows.count
-        tilt = 0.0 if self.linear is None else float(np.vdot(self.linear, w)) / self.rows.count
-        return mean + 0.5 * self.alpha * float(np.vdot(w, w)) + tilt
 
     def gradient(self, coefficient: Floats) -> Floats:
         """Return the gradient of J at a coefficient."""
@@ -170,16 +157,6 @@ def _bent_slopes(part: Objective, workers: Threads, models: Point, most: float, 
         return np.concatenate([block.pull(slopes).ravel(), block.gram(curvatures[:, 0]).ravel()])
 
     return workers.sum(work, part.rows.blocks(part.loss.outputs, most))
-
-
-def _values(part: Objective, workers: Threads, models: Point) -> Floats:
-    """Sum the losses of rows."""
-
-    def work(bounds: Bounds) -> Floats:
-        block, scores, targets = part.scored(bounds, models)
-        return np.asarray(block.counted(part.loss.values(scores, targets)).sum())
-
-    return workers.sum(work, part.rows.blocks(part.loss.outputs))
 
 
 def _slopes(part: Objective, workers: Threads, models: Point, most: float, accurate: bool) -> Floats:

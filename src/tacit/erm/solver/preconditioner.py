@@ -119,8 +119,12 @@ class _ThroughRecords(Preconditioner):
     @classmethod
     def build(cls, objective: Objective, workers: Threads, weigh: Weigh) -> Self | None:
         """Collect the records that count; None when there are too many."""
-        blocks = objective.rows.blocks(1)
-        weights = np.concatenate(workers.each(lambda bounds: _counted(weigh, bounds), blocks))
+
+        def counted(bounds: Bounds) -> Floats:
+            block, weights = weigh(bounds)
+            return block.counted(weights[:, 0])
+
+        weights = np.concatenate(workers.each(counted, objective.rows.blocks(1)))
         counting = np.flatnonzero(weights)
         if len(counting) > _LARGEST_MATRIX:
             return None
@@ -133,12 +137,6 @@ class _ThroughRecords(Preconditioner):
         column = self.roots[:, None]
         scores = self.inverse.solve((column * self.records.scores(Point(stack))).T).T
         return np.asarray((stack - self.records.pull(column * scores)) / self.alpha)
-
-
-def _counted(weigh: Weigh, bounds: Bounds) -> Floats:
-    """Return the second derivatives of rows, times how much each of them counts."""
-    block, weights = weigh(bounds)
-    return block.counted(weights[:, 0])
 
 
 @final

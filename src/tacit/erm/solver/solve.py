@@ -56,7 +56,9 @@ def solve(objective: Objective, tolerance: float, start: Floats | None = None) -
     aim = 0.75 * tolerance
     with objective.threads() as workers:
         if objective.loss.has_corner:
-            return _from_gap(objective, *descend_hinge(objective, workers, point, aim))
+            point, distance = descend_hinge(objective, workers, point, aim)
+            distance = _whole(distance, point)
+            return Solution(point.high, distance * objective.alpha * _OUTWARD, distance, point.low)
         landscape = Smooth(objective, workers)
         if start is None:
             point, model = approach(objective, workers, point, aim)
@@ -87,12 +89,6 @@ def check_tolerance(objective: Objective, tolerance: float) -> None:
 def certified(objective: Objective, final: Evaluation) -> Solution:
     """State what a gradient proves."""
     return Solution(final.point.high, final.tau, _whole(final.tau / objective.alpha, final.point), final.point.low)
-
-
-def _from_gap(objective: Objective, point: Point, distance: float) -> Solution:
-    """State what a duality gap proves."""
-    total = _whole(distance, point)
-    return Solution(point.high, total * objective.alpha * _OUTWARD, total, point.low)
 
 
 def _whole(distance: float, point: Point) -> float:
