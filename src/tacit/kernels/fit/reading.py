@@ -167,7 +167,7 @@ def certified_model(
         clipped = domain.clipped(records).copy()
         tolerance = tolerance_for(domain, count, loss, alpha)
         weights = minimise(KernelProblem.of(domain, clipped, targets, loss, alpha), tolerance)
-        return _certified_kernel(KernelModel(domain, clipped, weights), count, loss, alpha, tolerance)
+        return _certified(KernelModel(domain, clipped, weights), count, loss, alpha, tolerance)
     features = landmarks.features(records, count if stand_alone() else None)
     return certified_linear(landmarks.inner_domain, features, targets, loss, alpha)
 
@@ -177,7 +177,7 @@ def foreseen(domain: Domain, count: int, loss: PointwiseLoss, alpha: float) -> C
     check_proven(domain.kernel)
     check_alpha(domain, loss, alpha)
     empty = KernelModel(domain, np.zeros((0, domain.width)), np.zeros(0))
-    return _certified_kernel(empty, count, loss, alpha, tolerance_for(domain, count, loss, alpha))
+    return _certified(empty, count, loss, alpha, tolerance_for(domain, count, loss, alpha))
 
 
 def certified_linear(
@@ -194,8 +194,7 @@ def certified_linear(
     objective = Objective(rows, targets, loss, alpha)
     tolerance = max(1e-3 * loss.lipschitz * rows.norm / rows.count, 2 * smallest_tolerance(objective))
     linear = LinearModel(domain, solve(objective, tolerance).coefficient)
-    error = linear.accuracy(size_bound(loss, domain.radius, alpha) + tolerance / alpha)
-    return _certified(linear, rows.count, loss, alpha, tolerance, error)
+    return _certified(linear, rows.count, loss, alpha, tolerance)
 
 
 def size_bound(loss: PointwiseLoss, radius: float, alpha: float) -> float:
@@ -203,16 +202,14 @@ def size_bound(loss: PointwiseLoss, radius: float, alpha: float) -> float:
     return 1.001 * min(loss.lipschitz * radius / alpha, math.sqrt(2 * loss.at_zero / alpha))
 
 
-def _certified_kernel(model: KernelModel, count: int, loss: PointwiseLoss, alpha: float, tolerance: float) -> Certified:
-    return _certified(model, count, loss, alpha, tolerance, model.accuracy(1.01 * loss.lipschitz / alpha))
-
-
 def _certified(
-    model: KernelModel | LinearModel, count: int, loss: PointwiseLoss, alpha: float, tolerance: float, error: float
+    model: KernelModel | LinearModel, count: int, loss: PointwiseLoss, alpha: float, tolerance: float
 ) -> Certified:
     radius = model.domain.radius
     moved = 2 * (loss.lipschitz * radius / count + tolerance) / alpha * (1 + 2.0**-40)
-    return Certified(model.domain, model, moved, error, size_bound(loss, radius, alpha) + tolerance / alpha)
+    size = size_bound(loss, radius, alpha) + tolerance / alpha
+    error = model.accuracy(1.01 * loss.lipschitz / alpha if isinstance(model, KernelModel) else size)
+    return Certified(model.domain, model, moved, error, size)
 
 
 def public_facts(domain: Domain, loss: str, targets: str) -> tuple[str, ...]:
