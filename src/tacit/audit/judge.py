@@ -81,7 +81,8 @@ def judge(plays: Plays, attack: Attack, claim: Budget, confidence: float) -> Fin
     aimed, fresh = plays.part(slice(learning, half)), plays.part(slice(half, None))
     aiming, scores = (_scores(score, some, attack.sees_failures) for some in (aimed, fresh))
     event = _best_event(aiming, aimed.coins, claim, confidence)
-    cut = _best_cut(aiming, aimed.coins)
+    # The threshold with the most right guesses.
+    cut = max(_thresholds(aiming), key=lambda cut: np.sum((aiming > cut) == aimed.coins), default=0.0)
     counts = event.counts(scores, fresh.coins)
     false_positives, false_negatives = _trade_off(scores, fresh.coins)
     return Finding(
@@ -133,12 +134,6 @@ def _best_event(scores: Floats, coins: Truths, claim: Budget, confidence: float)
         if any(bounds):
             return counted[int(np.argmax(bounds))][1]
     return events[0] if events else _Cut(math.inf, True)
-
-
-def _best_cut(scores: Floats, coins: Truths) -> float:
-    """Return the threshold with the most right guesses on these plays."""
-    cuts = [float(t) for t in _thresholds(scores)]
-    return max(cuts, key=lambda cut: int(np.sum((scores > cut) == coins)), default=0.0)
 
 
 def _trade_off(scores: Floats, coins: Truths) -> tuple[Floats, Floats]:

@@ -130,10 +130,6 @@ class ObjectiveLaw:
         _, jacobian = np.linalg.slogdet(identity + records.bends(points, self.formula))
         return np.asarray(self.noise.log_density(self.noise_at(points, records)) + jacobian)
 
-    def log_ratio(self, points: Floats, one: CountedRows, other: CountedRows) -> Floats:
-        """Return the privacy loss at points."""
-        return self.log_density(points, one) - self.log_density(points, other)
-
     def delta(self, one: CountedRows, other: CountedRows, epsilon: float, reach: float, steps: int = 400_001) -> float:
         """Return the delta at epsilon for one coefficient, the worse of both directions, by integrating to +-reach.
 

@@ -119,7 +119,7 @@ def largest_loss(law: ObjectiveLaw, pair: NeighbourPair) -> tuple[float, Floats]
     """Return the largest |log ratio| over outputs: the best of rays through both records, then a compass climb."""
 
     def loss(points: Floats) -> Floats:
-        return np.abs(law.log_ratio(points, pair.first, pair.second))
+        return np.abs(law.log_density(points, pair.first) - law.log_density(points, pair.second))
 
     points = _starts(pair)
     values = loss(points)

@@ -47,18 +47,6 @@ def _clip_at_null(t: Any) -> Any:
     return (t.x0 * 2**40).clip(_ibis().null("int64"), 5) * 2**40
 
 
-def _branch(t: Any) -> Any:
-    return 1.0 if t.x0 > 50 else 1 / 0
-
-
-def _deep(t: Any) -> Any:
-    return reduce(lambda inner, _: abs(inner - 1.0), range(30), t.x0) > 50
-
-
-def _wide(t: Any) -> Any:
-    return reduce(lambda sum_, factor: sum_ + factor * t.x0, range(30), t.x0 * 0) > 50
-
-
 HOSTILE: dict[str, Ask] = {
     "a timestamp that overflows only where it is needed": _lazy_timestamp,
     "a clip whose bound is null": _clip_at_null,
@@ -84,7 +72,7 @@ HOSTILE: dict[str, Ask] = {
     "a decimal constant": lambda t: t.x0 > Decimal("50.5"),
     "a text where a number is": lambda t: t.x0 == "100",
     "text after a comparison": lambda t: (t.x0 > 50).ifelse("a", 1.0),
-    "a Python condition": _branch,
+    "a Python condition": lambda t: 1.0 if t.x0 > 50 else 1 / 0,
     "a Python number": lambda t: 1 / (float(t.x0) - 100),
     "a Python text": lambda t: 1.0 if "100" in f"{t.x0!r}{t.x0}" else 1 / 0,
     "going through the records": lambda t: [1 / (value - 100) for value in t.x0],
@@ -103,8 +91,8 @@ HOSTILE: dict[str, Ask] = {
     "SQL": lambda t: t.sql("SELECT 1 / 0"),
     "nothing": lambda t: None,
     "another query": lambda t: StatisticalQuery(lambda inner: inner.x0),
-    "a deep expression": _deep,
-    "a wide expression": _wide,
+    "a deep expression": lambda t: reduce(lambda inner, _: abs(inner - 1.0), range(30), t.x0) > 50,
+    "a wide expression": lambda t: reduce(lambda sum_, factor: sum_ + factor * t.x0, range(30), t.x0 * 0) > 50,
     "a choice between ranges": lambda t: (t.x0 > 50).ifelse(t.x0 * 1e90, -t.x0),
     "a negative zero": lambda t: ((t.x0 - 100) * 0.0) * -1.0,
     "an honest question": lambda t: t.x0 > 50,

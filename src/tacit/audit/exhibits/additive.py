@@ -8,10 +8,11 @@ import numpy as np
 
 from tacit.audit.attacks import Canary, LikelihoodRatio, LowBits
 from tacit.audit.case import Case, Question
-from tacit.audit.exhibits.exhibit import Additive, grid_laplace, textbook_laplace, textbook_spherical
+from tacit.audit.exhibits.exhibit import Additive, grid_laplace, textbook_spherical
 from tacit.audit.laws import NoiseLaw
 from tacit.audit.report import Exact
 from tacit.budget import Budget
+from tacit.noise import source_for, uniform
 from tacit.numerics.arrays import Floats
 
 
@@ -42,7 +43,12 @@ def laplace_deviation(question: Question) -> Case:
 def float_noise(question: Question) -> Case:
     """Laplace noise of the right scale, added in doubles: the low bits tell the value (Mironov 2012)."""
     claim = question.claim
-    mechanism = Additive(_total, lambda count: textbook_laplace(1 / claim.epsilon, count)[:, None])
+
+    def textbook_noise(count: int) -> Floats:
+        draw = uniform(source_for(None), count)[:, None] - 0.5
+        return np.asarray(-np.sign(draw) * np.log1p(-2 * np.abs(draw)) / claim.epsilon)
+
+    mechanism = Additive(_total, textbook_noise)
     exact = Exact(math.inf, None, 1, "an answer that no double added to the other value gives")
     return Case(claim, mechanism, [0.0], [1.0], (LowBits((0.0,), (1.0,)),), 50_000, exact)
 

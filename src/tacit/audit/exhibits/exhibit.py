@@ -19,11 +19,10 @@ from tacit.numerics.arrays import Floats
 class Exhibit:
     """A broken algorithm.
 
-    `mistake` says what is wrong. `must_reach` is the lower bound on epsilon that the attack must show when epsilon 1
-    is claimed, with the case's own number of plays, at 99.9 % confidence.
+    `must_reach` is the lower bound on epsilon that the attack must show when epsilon 1 is claimed, with the case's own
+    number of plays, at 99.9 % confidence.
     """
 
-    mistake: str
     must_reach: float
     audited: Audited
 
@@ -32,12 +31,6 @@ def grid_laplace(scale: float, count: int) -> Floats:
     """Draw Laplace noise on a power-of-two grid, so that nothing but the exhibit's own mistake can be caught."""
     grid = noise.power_of_two_below(scale) * 2.0**-30
     return noise.laplace(source_for(None), round(scale / grid), count).astype(np.float64) * grid
-
-
-def textbook_laplace(scale: float, count: int) -> Floats:
-    """Draw Laplace noise the textbook way, in doubles: what nobody should add to a secret."""
-    draw = uniform(source_for(None), count) - 0.5
-    return np.asarray(-scale * np.sign(draw) * np.log1p(-2 * np.abs(draw)))
 
 
 def textbook_spherical(scale: float, count: int) -> Floats:
