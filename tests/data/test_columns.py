@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.data import Category, Flag, Ignored, Number, Ordinal
+from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal
+from tacit.data.columns import Lines
 from tacit.data.values import numbers, text
 from tacit.errors import InvalidParameter
 
@@ -130,3 +131,28 @@ def test_declarations_are_values() -> None:
     """Equal declarations are equal and hash alike however their levels were typed."""
     assert Category([1, "b"]) == Category(("1", "b"))
     assert len({Number(0, 1), Number(0.0, 1.0), Flag("n", "y"), Flag(["n"], ("y",))}) == 2
+
+
+def test_lines_side_by_side_are_those_of_each_column() -> None:
+    """To the last bit: whether a scale is logarithmic, or a missing cell has a place, concerns its column alone."""
+    ends = "1990-01-01", "2031-03-04"
+    columns = [Number(0.1, 0.7), Number(0, 1e6, log=True), Number(-3, 7.7, missing=1.3), Moment(*ends), Moment(*ends)]
+    lines = [column.line for column in columns]
+    shares = np.random.default_rng(0).uniform(size=(len(lines), 5000))
+    cells = [line.low + own * (line.high - line.low) for line, own in zip(lines, shares, strict=True)]
+    for line, own in zip(lines, cells, strict=True):
+        own[::7] = line.low if line.origin is None else line.origin
+    together = Lines(lines).code(cells)
+    for column, own, row in zip(columns, cells, together, strict=True):
+        assert column.code(own)[:, 0].tobytes() == row.tobytes()
+        assert all(column.code(own[place : place + 1])[0, 0] == row[place] for place in range(0, 5000, 501))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("column", [Number(-4, 4), Number(0.1, 0.7, missing=0.3), Number(0, 1, log=True)])
+def test_floats_are_cleaned_alike_whether_it_is_told_how_they_fared(kind: type, column: Number) -> None:
+    """Missing cells, infinite ones, those near 0 and -0.0 among them, in single precision too."""
+    odd = [math.nan, math.inf, -math.inf, -0.0, 1e-120, -1e-120, 0.1, 0.7, 5.0, -5.0]
+    cells = np.concatenate([np.array(odd), np.random.default_rng(0).normal(size=40_000)]).astype(kind)
+    assert column.cleaned(cells).tobytes() == column.clean(cells)[0].tobytes()
+    assert column.clean(cells)[1][:3].tolist() == [1, 2, 2]
