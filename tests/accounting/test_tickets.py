@@ -141,21 +141,46 @@ def test_a_closed_ticket_draws_nothing_again(address: str, tmp_path: Path) -> No
     assert ledger.spent == Budget(0.2)
 
 
-def test_an_act_that_was_ended_charges_nothing_more(tmp_path: Path) -> None:
-    """Handles, parts and copies of it are refused; an act is not ended while it charges; others go on."""
-    ledger = Ledger.create(tmp_path / "l.db", name="a", budget=Budget(1.0))
-    act = ledger.acting(ticket="t")
-    ticket = act.standing.ticket
-    assert ticket is not None
-    act.spend(TENTH, label="q")
-    with ticket.place():
-        assert not ticket.end()
-    assert ticket.end()
-    for handle in (act, copy.deepcopy(act), act.partition("p", ["x", "y"], fixed_by="index")["x"]):
+def test_an_act_that_was_ended_charges_nothing_more(address: str, tmp_path: Path) -> None:
+    """Whoever runs it, in parts too, and whoever takes it up again later; others go on, and the end costs nothing."""
+    witness = FileWitness(str(tmp_path / "w"))
+    ledger = Ledger.create(address, name="a", budget=Budget(1.0))
+    run, waiting = ledger.acting(ticket="t"), Ledger.open(address).acting(ticket="u")
+    run.spend(TENTH, label="q")
+    for ticket in ("t", "u", "t"):
+        ledger.acting(witness=witness).end_ticket(ticket)
+    part = run.partition("p", ["x", "y"], fixed_by="index")["x"]
+    for handle in (run, copy.deepcopy(run), part, waiting, Ledger.open(address).acting(ticket="t")):
         with pytest.raises(TicketUsed, match="was ended"):
             handle.spend(TENTH, label="q")
+    assert [ledger.entry_of(ticket) for ticket in "tu"] == [1, None]
     ledger.acting(ticket="other").spend(TENTH, label="q")
-    assert ledger.spent == Budget(0.2)
+    assert (ledger.spent, len(ledger.entries())) == (Budget(0.2), 5)
+    last = witness.last("a")
+    assert last is not None
+    assert last[0] == 3
+
+
+def test_a_charge_and_the_end_of_its_act_come_one_after_the_other(address: str) -> None:
+    """At once, from handles that know nothing of each other: what stands after the end is all that ever does."""
+    Ledger.create(address, name="a", budget=Budget(9.0))
+
+    def race(number: int) -> bool:
+        name = f"t{number}"
+
+        def charge() -> bool:
+            try:
+                return bool(Ledger.open(address).acting(ticket=name).spend(TENTH, label="q"))
+            except TicketUsed:
+                return False
+
+        with ThreadPoolExecutor(2) as pool:
+            spent = pool.submit(charge)
+            Ledger.open(address).end_ticket(name)
+            charged = Ledger.open(address).entry_of(name) is not None
+            return spent.result() == charged
+
+    assert all(map(race, range(12)))
 
 
 def test_a_place_that_is_charged_twice_is_damage(address: str) -> None:

@@ -121,8 +121,8 @@ def _kept(folder: Path) -> list[bytes]:
     [
         ("before tacit.kernels.interactive.state_file:FileTurn.keep", 0),
         ("after tacit.kernels.interactive.state_file:FileTurn.keep", 3),
-        ("before tacit.service.sessions.sessions:Sessions._tell", 3),
-        ("after tacit.service.sessions.sessions:Sessions._tell", 3),
+        ("before tacit.accounting.witness:FileWitness.append", 3),
+        ("after tacit.accounting.witness:FileWitness.append", 3),
     ],
 )
 def test_a_worker_killed_while_it_answers_leaves_one_answer(

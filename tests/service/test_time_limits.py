@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
+from dp_accounting.dp_event import LaplaceDpEvent
 
 from support.service import Running, running
 from tacit import PrivateKernelClassifier
 from tacit.budget import Budget
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, TicketUsed
 from tacit.service.jobs import fits
 from tacit.service.jobs.sizes import check_work
+from tacit.service.jobs.table import JOB
+from tacit.service.service import Service
 from tacit.service.settings import Limits, Settings
 
 FIT = {"estimator": "SQNaiveBayes", "parameters": {"epsilon": 0.25}, "part": "all"}
@@ -82,6 +86,35 @@ def test_a_job_that_was_ended_for_time_is_charged_nothing_afterwards(
         found = _ended(served, job, "alice")
         assert (found["error"]["kind"], found["charged"]) == ("TookTooLong", False)
         assert not served.service.datasets.get("clinic").account.spent
+
+
+def test_a_job_that_ended_uncharged_is_charged_by_nobody(served: Running) -> None:
+    """Neither by a worker that had it in hand before and wakes, nor when the state is put back from a backup."""
+    jobs, account = served.service.jobs, served.service.datasets.get("clinic").account
+    served.service.runner.stop()
+    cancelled, failed = (_begin(served, "alice") for _ in range(2))
+    asleep = [account.acting(ticket=row.ticket) for row in served.service.state.rows(sa.select(JOB))]
+    assert len(asleep) == 2
+    first = jobs.take(failed, 0, "waiting")
+    assert first is not None
+    taken_over = jobs.take(failed, first.beat)
+    assert taken_over is not None
+    assert jobs.fail(taken_over, {"kind": "TookTooLong", "message": "it was ended."})
+    served.delete(f"/v1/jobs/{cancelled}")
+    told = [served.get(f"/v1/jobs/{job}").json()["job"] for job in (cancelled, failed)]
+    assert [(each["state"], each["charged"]) for each in told] == [("cancelled", False), ("failed", False)]
+    for handle in asleep:
+        with pytest.raises(TicketUsed, match="was ended"):
+            handle.spend(LaplaceDpEvent(10.0), label="q")
+    with served.service.state.writing() as connection:
+        connection.execute(sa.update(JOB).values(state="waiting", holder=None, error=None, finished=None))
+    service = Service(served.settings)
+    service.runner.wake()
+    for job in (cancelled, failed):
+        again = _ended(served, job, "alice")
+        assert (again["state"], again["error"]["kind"], again["charged"]) == ("failed", "TicketUsed", False)
+    service.close()
+    assert account.spent == Budget(0)
 
 
 def test_a_question_may_be_so_long_that_it_is_answered_in_time(tmp_path: Path) -> None:

@@ -221,10 +221,14 @@ def test_a_job_that_cannot_go_on_now_keeps_no_other_waiting(tmp_path: Path, monk
         assert ended(served, first)["state"] == "done"
 
 
+def _nothing_is_charged(dataset: str, ticket: str) -> None:
+    """Jobs that nobody does have no account."""
+
+
 def test_a_job_that_was_handed_back_is_before_those_that_come_later(tmp_path: Path) -> None:
     """A worker that stops with a job in hand, or a job that is put off, makes nobody wait for all who come after."""
     state = State(str(tmp_path / "state.db"))
-    jobs = Jobs(state, Limits(jobs=9))
+    jobs = Jobs(state, Limits(jobs=9), _nothing_is_charged)
     old, other = (jobs.add("alice", ticket, "clinic", "fit", FIT).id for ticket in ("one", "two"))
     taken = jobs.claim()
     assert taken is not None
@@ -244,12 +248,13 @@ def test_a_job_that_was_handed_back_is_before_those_that_come_later(tmp_path: Pa
 def test_jobs_that_are_asked_for_at_once_keep_their_limits(address: str) -> None:
     """Of many at once as many are taken as may be, the others refused in words, and one ticket has one job."""
     states = [State(address), State(address)]
+    stores = [Jobs(state, Limits(jobs=4), _nothing_is_charged) for state in states]
     owner, tickets = unique_name(), [*(f"{unique_name()}" for _ in range(12)), *["one"] * 12]
 
     def ask(place: int) -> str:
         who = owner if place < 12 else f"{owner} too"
         try:
-            return Jobs(states[place % 2], Limits(jobs=4)).add(who, tickets[place], "clinic", "fit", FIT).id
+            return stores[place % 2].add(who, tickets[place], "clinic", "fit", FIT).id
         except Refusal as refusal:
             return refusal.kind
 
@@ -265,7 +270,7 @@ def test_jobs_that_are_asked_for_at_once_keep_their_limits(address: str) -> None
 def test_every_job_is_in_one_hand(address: str) -> None:
     """Eight threads of two workers that take thirty jobs at once, and take over what they hold, never share one."""
     states = [State(address), State(address)]
-    stores = [Jobs(state, Limits(jobs=30)) for state in states]
+    stores = [Jobs(state, Limits(jobs=30), _nothing_is_charged) for state in states]
     wanted = {stores[0].add("alice", f"ticket {unique_name()}", "clinic", "fit", FIT).id for _ in range(30)}
     taken: list[str] = []
 

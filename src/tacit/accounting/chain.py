@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from tacit.accounting.history import Entry, History
 from tacit.accounting.links import PartPath, digest
 from tacit.accounting.store import INSERT_ENTRY, SELECT_ACCOUNT, SELECT_ENTRIES, UPDATE_ACCOUNT, Store
+from tacit.accounting.tickets import Place
 from tacit.budget import Budget
 from tacit.errors import LedgerCorrupt
 
@@ -84,8 +85,12 @@ class Chain:
         connection.execute(UPDATE_ACCOUNT, values)
         return longer, entry
 
-    def entry(self, connection: sa.Connection, number: int, link: str) -> Entry:
-        """Return an entry that a history has at a number, by the hash that the history knows of it."""
+    def entry_at(self, connection: sa.Connection, history: History, place: Place | None) -> Entry | None:
+        """Return the entry that a history has at a ticket's place, if there is one, by the hash that it knows of it."""
+        known = None if place is None else history.places.find(place)
+        if known is None:
+            return None
+        number, link = known
         values = {"account": self.name, "number": number, "limit": 1}
         content, found = connection.execute(SELECT_ENTRIES, values).one()
         if found != link:

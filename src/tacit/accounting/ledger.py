@@ -20,11 +20,11 @@ from tacit.accounting.standing import Balance, Standing
 from tacit.accounting.statement import Statement
 from tacit.accounting.store import SELECT_ACCOUNT, Store
 from tacit.accounting.terms import check_partition, check_text, checked_ids, read_terms, refuse_other, terms_of
-from tacit.accounting.tickets import Place
+from tacit.accounting.tickets import END, Place
 from tacit.accounting.unit import RECORD, Kind, Unit, checked_kind, checked_unit, refuse_other_unit
 from tacit.accounting.witness import Witness
 from tacit.budget import Budget, plain_budget
-from tacit.errors import BudgetExceeded, InvalidParameter, LedgerExists, LedgerMissing
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerExists, LedgerMissing, TicketUsed
 
 _NOBODY = Standing()
 
@@ -304,9 +304,10 @@ class Ledger:
         text = event_to_json(event)
         with self._writing() as (connection, history):
             self._chain.remember(history)
-            known = None if place is None else history.places.find(place)
-            if known is not None:
-                entry = self._chain.entry(connection, *known)
+            if place is not None and history.places.find((place[0], END)) is not None:
+                raise TicketUsed("this act was ended: nothing more is charged under its ticket.")
+            entry = self._chain.entry_at(connection, history, place)
+            if entry is not None:
                 self.standing.check_same(self.name, entry, self.path, label, amount, text)
                 return entry
             refuse_other_unit(self.name, self._whom(history), whom)
@@ -321,9 +322,24 @@ class Ledger:
     def note(self, text: str) -> Entry:
         """Write a line that costs nothing into the history: what was done about the account, for whoever reads it."""
         check_text("text", text)
-        said = self.standing.written(None)
-        with self._writing() as (connection, history):
-            longer, entry = self._chain.append(connection, history, written(text, self.path, Budget(0), said=said))
+        return self._noted(text, None)
+
+    def end_ticket(self, ticket: str) -> None:
+        """Let nothing more be charged under a ticket, by whatever process runs its act, now or later.
+
+        The end stands in the history, as an entry that costs nothing: what was charged by then is all that ever is.
+        """
+        check_text("ticket", ticket)
+        self._noted("an act was ended: nothing more is charged under its ticket", (ticket, END))
+
+    def _noted(self, text: str, place: Place | None) -> Entry:
+        """Append an entry that costs nothing, or find the one at its place."""
+        said = self.standing.written(place)
+        with self._writing() as (connection, longer):
+            entry = self._chain.entry_at(connection, longer, place)
+            if entry is None:
+                content = written(text, self.path, Budget(0), said=said)
+                longer, entry = self._chain.append(connection, longer, content)
         self._chain.remember(longer)
         self.standing.tell(self.name, entry)
         return entry

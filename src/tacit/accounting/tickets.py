@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from tacit.errors import BudgetExceeded, TicketUsed
+from tacit.errors import BudgetExceeded
 from tacit.noise import unique_name
 from tacit.numerics.process import this_process
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 """A ticket's name, and which of its charges: the first is 1."""
+END = 10**9
+"""The place of an act's end: no act has so many charges."""
 
 
 @final
@@ -29,7 +31,7 @@ class Ticket:
     def __init__(self, name: str) -> None:
         self._name, self._process = name, this_process()
         self._turn = threading.Lock()
-        self._taken, self._ended = 0, False
+        self._taken = 0
         self.entries: tuple[Entry, ...] = ()
 
     @property
@@ -50,8 +52,6 @@ class Ticket:
         # In another process the name is made anew, and the turn with it, which a thread may have held at the fork.
         name = self.name
         with self._turn:
-            if self._ended:
-                raise TicketUsed("this act was ended. Nothing more is charged under its ticket here.")
             try:
                 yield name, self._taken + 1
             except BudgetExceeded:
@@ -63,14 +63,6 @@ class Ticket:
         """Take the place of a charge that an answer paid for before made needless: what follows keeps its own place."""
         with self.place():
             pass
-
-    def end(self) -> bool:
-        """Let nothing more be charged under it in this process; False, and nothing changes, while a charge is made."""
-        if not self._turn.acquire(blocking=False):
-            return False
-        self._ended = True
-        self._turn.release()
-        return True
 
     def done(self, entry: "Entry") -> None:
         """Note that a charge was made, or was found."""

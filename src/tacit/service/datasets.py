@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, final
 
 import sqlalchemy as sa
@@ -14,11 +15,11 @@ from tacit.accounting.witness import Witness, witness_at
 from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.errors import LedgerCorrupt
+from tacit.errors import LedgerCorrupt, LedgerForeign, LedgerVersion
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.reports.facts import exact_amount
 from tacit.service.opening import OpenTable
-from tacit.service.refusals import missing
+from tacit.service.refusals import Refusal, missing
 from tacit.service.settings import Settings
 from tacit.service.sources import where
 from tacit.service.state import DATASET, State
@@ -186,6 +187,16 @@ class Datasets:
         if not caller.sees(name):
             raise missing("data set")
         return self.get(name)
+    def end_ticket(self, name: str, ticket: str) -> None:
+        """Let nothing more be charged under a ticket; to an account that is given up or damaged nothing can be."""
+        try:
+            self.get(name).account.acting(witness=self.witness).end_ticket(ticket)
+        except (LedgerCorrupt, LedgerForeign, LedgerVersion):
+            return
+        except Refusal as gone:
+            if gone.status != HTTPStatus.NOT_FOUND:
+                raise
+
 
 
 def amount(budget: Budget) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Service:
         self.datasets = Datasets(self.state, settings)
         self.tokens = Tokens(self.state, self.datasets.note)
         self.datasets.check()
-        self.jobs = Jobs(self.state, settings.limits)
+        self.jobs = Jobs(self.state, settings.limits, self.datasets.end_ticket)
         self.session_table = SessionTable(self.state)
         self.sessions = Sessions(settings.sessions, self.datasets.witness)
         limit = settings.limits.job_seconds

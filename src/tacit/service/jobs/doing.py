@@ -1,13 +1,11 @@
 """Doing a job: by its kind, under its ticket, in its owner's name; kept, then closed, then done."""
 
 import shutil
-from collections.abc import Callable
 from typing import TYPE_CHECKING, final
 
 import sqlalchemy as sa
 
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.tickets import Ticket
 from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs import fits, scores
 from tacit.service.jobs.table import JOB, Job, JobProduct
@@ -36,19 +34,17 @@ class Doing:
         self._service, self._jobs, self._sessions = service, service.jobs, service.settings.sessions
         self._forget_ended()
 
-    def __call__(self, job: Job, show: Callable[[Ticket], None]) -> bool:
-        """Do a job, its ticket shown first; False if it was no longer in this hand when it was to be kept."""
-        done = self._done(job, show)
+    def __call__(self, job: Job) -> bool:
+        """Do a job; False if it was no longer in this hand when it was to be kept."""
+        done = self._done(job)
         if not done:
             self._forget_ended()
         return done
 
-    def _done(self, job: Job, show: Callable[[Ticket], None]) -> bool:
+    def _done(self, job: Job) -> bool:
         dataset = self._service.datasets.get(job.dataset)
         owner = acting_for(job.owner)
         ledger = dataset.ledger(owner, job.ticket)
-        assert ledger.standing.ticket is not None
-        show(ledger.standing.ticket)
         if job.result is None and not self._kept(job, dataset, owner, ledger):
             return False
         dataset.close(job.ticket)

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import final
 
-from tacit.accounting.tickets import Ticket
 from tacit.errors import LedgerCorrupt, LedgerError, LedgerForeign, LedgerVersion, TacitError
 from tacit.numerics.progress import progress
 from tacit.service.clock import now
 from tacit.service.jobs.table import MOST_ATTEMPTS, Job, Jobs
 from tacit.service.refusals import Refusal, body_of, shape, status_of
 
-Work = Callable[[Job, Callable[[Ticket], None]], bool]
-"""Does a job and keeps what it made, having shown the ticket that it charges under; False if the job was no longer in
-this hand by then."""
+Work = Callable[[Job], bool]
+"""Does a job and keeps what it made; False if the job was no longer in this hand by then."""
 
 _LASTS = LedgerForeign | LedgerVersion | LedgerCorrupt
 """What is wrong with a ledger until somebody mends it."""
@@ -48,23 +46,6 @@ class _InHand:
     unwanted: threading.Event = field(default_factory=threading.Event)
     began: float = field(default_factory=time.monotonic)
     late: bool = False
-    ticket: Ticket | None = None
-    turn: threading.Lock = field(default_factory=threading.Lock)
-
-    def under(self, ticket: Ticket) -> None:
-        """Note the ticket that is charged under; end a job that nobody wants any more."""
-        with self.turn:
-            self.ticket = ticket
-            if self.unwanted.is_set():
-                raise NotWanted
-
-    def end(self) -> bool:
-        """Let the job charge nothing more, and end with its next step; False, to be tried again, while it charges."""
-        with self.turn:
-            if self.ticket is not None and not self.ticket.end():
-                return False
-            self.unwanted.set()
-            return True
 
     def report(self, done: int, total: int) -> None:
         """Note how far a fit is; end one that nobody wants any more."""
@@ -175,7 +156,7 @@ class Runner:
             self._jobs.fail(hand.job, shape("Interrupted", words)["error"])
             return
         with progress(hand.report):
-            self._work(hand.job, hand.under)
+            self._work(hand.job)
 
     def _quietly(self, write: Callable[[], object]) -> None:
         """Write how a job ended; if that fails, its beat stands still, and somebody begins it again."""
@@ -191,17 +172,17 @@ class Runner:
                     if time.monotonic() - hand.began > self._limit:
                         self._give_up(hand)
                     elif not self._jobs.beating(hand.job, hand.done, hand.total):
-                        hand.end()
+                        hand.unwanted.set()
                 except TacitError:
                     continue
 
     def _give_up(self, hand: _InHand) -> None:
         """Let a job fail that is at work for too long, and put another thread in the place of its own."""
-        # Nothing is told of what it was charged while it charges; once it is told, nothing more is charged.
-        if hand.late or not hand.end():
+        if hand.late:
             return
         words = f"it was at work for over {self._limit:g} s and was ended. What it was charged stays charged."
         self._jobs.fail(hand.job, shape("TookTooLong", words)["error"])
+        hand.unwanted.set()
         with self._starting:
             late = sum(each.late for each in self._hands)
             if hand in self._hands and not hand.late and late < self._count:

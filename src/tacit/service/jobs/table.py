@@ -7,7 +7,7 @@ machine's, or with itself before it was set.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
@@ -88,10 +88,14 @@ class Job:
 
 @final
 class Jobs:
-    """All jobs of a service, as any of its workers sees them."""
+    """All jobs of a service, as any of its workers sees them.
 
-    def __init__(self, state: State, limits: Limits) -> None:
-        self._state, self._limits = state, limits
+    A job that ends without being done is ended in the account, too, by `end_ticket` of a data set and a ticket: what is
+    told of its charges stays true whoever has it in hand still, and if a state from before has it wait again.
+    """
+
+    def __init__(self, state: State, limits: Limits, end_ticket: Callable[[str, str], None]) -> None:
+        self._state, self._limits, self._end_ticket = state, limits, end_ticket
 
     def add(self, owner: str, ticket: str, dataset: str, kind: str, body: Mapping[str, Any]) -> Job:
         """Add a job, or return the one that this ticket has; refuse more than one person, or all, may have waiting."""
@@ -192,7 +196,7 @@ class Jobs:
         """Write down that a job failed, if it is still in this hand; one whose result was kept cannot fail any more."""
         failing = self._update(job, {"state": "failed", "error": json.dumps(error), "finished": now()})
         with self._state.writing() as connection:
-            return bool(connection.execute(failing.where(JOB.c.result.is_(None))).rowcount == 1)
+            return self._ended(connection, job, failing.where(JOB.c.result.is_(None)))
 
     def end(self, job: Job) -> Job:
         """Cancel a job if it is not finished; whoever has it in hand can keep nothing of it any more."""
@@ -202,8 +206,15 @@ class Jobs:
             .values(state="cancelled", finished=now())
         )
         with self._state.writing() as connection:
-            connection.execute(ending)
+            self._ended(connection, job, ending)
             return Job.of(connection.execute(sa.select(JOB).where(JOB.c.id == job.id)).one())
+
+    def _ended(self, connection: sa.Connection, job: Job, ending: sa.Update) -> bool:
+        """End a job, in the account before anybody can read of it; False if it is not to be ended."""
+        if connection.execute(ending).rowcount != 1:
+            return False
+        self._end_ticket(job.dataset, job.ticket)
+        return True
 
     def product(self, job: Job) -> JobProduct:
         """Return what a finished job made."""
