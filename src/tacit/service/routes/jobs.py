@@ -54,7 +54,7 @@ def one(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 
 @router.delete("/jobs/{job}")
 def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
-    """Cancel a job. What it was charged stays charged, and one that runs may be charged in the next moments."""
+    """Cancel a job. What it was charged stays charged, and nothing more is charged for it."""
     return {"job": told(service, service.jobs.end(service.jobs.of(caller, job)))}
 
 
