@@ -124,7 +124,6 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     if not isinstance(X, Records):
         refuse_coding(estimator)
         estimator._learn(X, y, weighing)
-        remember(estimator, None)
         return
     with before_the_charge(estimator):
         found = _encoded(estimator, X, y, task, weighing)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tacit.errors import InvalidParameter
+from tacit.estimators.learned_from import remember
 
 Estimator = TypeVar("Estimator")
 
@@ -18,6 +19,7 @@ def fitted_together(estimator: Estimator, course: Callable[[Estimator], Any]) ->
     fresh.__dict__ = {
         name: value for name, value in vars(estimator).items() if name.startswith("_") or not name.endswith("_")
     }
+    remember(fresh, None)
     course(fresh)
     estimator.__dict__ = vars(fresh)
     return estimator

@@ -28,6 +28,7 @@ from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import encoded, refuse_targets, target_of
 from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.learned_from import LearnedFrom, remember
 from tacit.estimators.odd_terms import warn_of_noise, warn_of_terms
 from tacit.estimators.parameters import needed_budget, refuse_ledger
 from tacit.estimators.price import Priced
@@ -95,7 +96,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
                 raise InvalidParameter("the oracle's own ledger and coins are used: set ledger and random_state there.")
         elif not isinstance(oracle, Engine) or self._budget() is not None:
             raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
-        return fitted_together(self, lambda fresh: fresh._from_columns(oracle, features))
+        return fitted_together(self, lambda fresh: fresh._from_oracle(oracle, features))
 
     def preview(self, n: int, features: int | Sequence[str] | None = None) -> tuple[Plan, ...]:
         """Return what `fit` on n records will ask at most, round by round: how many numbers, how good, at what cost.
@@ -150,11 +151,17 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _source(self, engine: Engine, owned: Any) -> StatisticalOracle | Engine:
         """Return whom to ask about records of one's own: for an infinite epsilon the engine itself."""
+        if isinstance(owned, Records):
+            remember(self, LearnedFrom.of(owned, engine.n))
         ledger, coins = payer(owned, self.ledger, self.random_state)
         if self._budget() is not None:
             return StatisticalOracle(engine, ledger=ledger, random_state=coins)
         refuse_ledger(ledger)
         return engine
+
+    def _from_oracle(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None) -> None:
+        remember(self, oracle.origin if isinstance(oracle, StatisticalOracle) else None)
+        self._from_columns(oracle, features)
 
     def _from_columns(self, source: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> None:
         """Learn from a table column by column, wherever it is."""

@@ -12,8 +12,9 @@ from tacit.accounting.events import Event
 from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.data.records import payer
+from tacit.data.records import Records, payer
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryFailed
+from tacit.estimators.learned_from import LearnedFrom
 from tacit.mechanisms.deferred import Deferred
 from tacit.numerics.arrays import Floats
 from tacit.queries.oracle.plan import (
@@ -124,6 +125,7 @@ class StatisticalOracle:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
         self._engine = engine_for(records, label=label, labels=labels, bounds=bounds)
+        self._origin = LearnedFrom.of(records, self._engine.n) if isinstance(records, Records) else None
         self._ledger, self._random_state = payer(records, ledger, random_state)
         self._asked = 0
         self._answered: dict[str, Mapping[str, Any]] = {}
@@ -133,6 +135,11 @@ class StatisticalOracle:
     def n(self) -> int:
         """The number of records."""
         return self._engine.n
+
+    @property
+    def origin(self) -> LearnedFrom | None:
+        """Which records these are, None for arrays: what learns from them can then tell which others are held out."""
+        return self._origin
 
     @property
     def columns(self) -> tuple[str, ...]:
