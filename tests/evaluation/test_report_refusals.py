@@ -25,11 +25,11 @@ class Fixed:
 
     def predict_proba(self, rows: Any) -> Any:
         """Return the probabilities, whatever is asked."""
-        return self._chances
+        return self._chances[: len(rows)]
 
     def predict(self, rows: Any) -> Any:
         """Return the likelier class."""
-        return [self.classes_[0]] * SIZE
+        return [self.classes_[0]] * len(rows)
 
 
 class Bare:
@@ -39,7 +39,7 @@ class Bare:
 
     def predict(self, rows: Any) -> Any:
         """Return the first class."""
-        return np.zeros(SIZE, dtype=int)
+        return np.zeros(len(rows), dtype=int)
 
 
 HALVES = np.full((SIZE, 2), 0.5)
@@ -169,7 +169,7 @@ def test_predictions_and_targets_that_are_no_numbers_have_a_place(odd: float) ->
     class Says:
         def predict(self, rows: Any) -> Any:
             """Return something odd for everybody."""
-            return np.full(SIZE, odd)
+            return np.full(len(rows), odd)
 
     report = evaluation.report(Says(), X, np.full(SIZE, odd), epsilon=1.0, target_range=(0, 1), random_state=0)
     assert np.all(np.isfinite([each.value for each in report.figures().values()]))
@@ -181,7 +181,7 @@ def test_public_data_changes_nothing_here() -> None:
     class Scored(Bare):
         def decision_function(self, rows: Any) -> Any:
             """Return scores."""
-            return X[:, 0]
+            return X[: len(rows), 0]
 
     report = evaluation.report(Scored(), X, LABELS, epsilon=1.0, random_state=0)
     with pytest.raises(InvalidParameter, match="probabilities"):

@@ -311,12 +311,12 @@ class Records:
         return self._twin if random_state is None else random_state
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
-        """Yield the cleaned cells of some declared columns, in blocks of bounded size."""
+        """Yield the cleaned cells of some declared columns, in blocks of bounded size; nobody can write into them."""
         wanted = tuple(self.columns if names is None else names)
         for name in wanted:
             if name not in self._table.columns:
                 raise InvalidParameter(f"there is no declared column {name!r}.")
-        return self._table.blocks(wanted, self.part, self._key)
+        return map(_sealed, self._table.blocks(wanted, self.part, self._key))
 
     def held(self) -> "Records":
         """Return the same records, read once if rows have no fixed place, so that two readings have the same order.
@@ -376,6 +376,12 @@ def _names(names: object, count: int) -> tuple[str, ...]:
     for name in given:
         check_text("part", name)
     return tuple(given)
+
+
+def _sealed(block: Block) -> Block:
+    for cells in block.values():
+        cells.flags.writeable = False
+    return block
 
 
 def payer(X: Any, ledger: Ledger | None, random_state: object) -> tuple[Ledger | None, Any]:
