@@ -59,7 +59,7 @@ def main() -> None:
     report = evaluation.report(model, test, epsilon=1.0, delta=1e-6, random_state=SEED)
     assert isinstance(report, TwoClassReport)
     report.save(FOLDER / "scores.svg")
-    picture(Budget(1), FOLDER / "epsilon.svg")
+    _save(picture(Budget(1)), "epsilon")
 
 
 if __name__ == "__main__":
