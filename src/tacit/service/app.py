@@ -68,7 +68,7 @@ def _malformed(_: Request, error: Exception) -> JSONResponse:
         where = [str(step) for step in each["loc"] if isinstance(step, int) or _PLAIN.fullmatch(str(step))]
         found.append(f"{'.'.join(where)}: {each['type'].replace('_', ' ')}")
     words = f"the request has another form than this route's: {'; '.join(found)}. See /openapi.json."
-    return JSONResponse(shape("Malformed", words), HTTPStatus.UNPROCESSABLE_ENTITY)
+    return JSONResponse(shape("Malformed", words, charged=False), HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _elsewhere(_: Request, error: Exception) -> JSONResponse:

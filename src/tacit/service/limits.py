@@ -35,7 +35,7 @@ class Meter:
                     HTTPStatus.TOO_MANY_REQUESTS,
                     "TooMuch",
                     f"this token asks for too much at once: {self._room} requests a minute, {self._at_once} at once. "
-                    f"Come again in {wait} s. Nothing was charged.",
+                    f"Come again in {wait} s.",
                     wait=wait,
                 )
             if token not in self._buckets and len(self._buckets) >= _MOST_TOKENS:

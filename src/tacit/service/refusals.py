@@ -9,7 +9,10 @@
 413  too large
 422  the body has another form than the route's
 429  too much at once, with the seconds to wait
-503  busy, or a place that must remember cannot be reached; what was charged is said, null if it is not known
+503  busy, or a place that must remember cannot be reached
+
+`charged` is null, not known, unless somebody knows: a request that is refused now may have been charged when it came
+before. It is false where what was asked makes no sense, whenever it comes, and where the account was asked.
 """
 
 from collections.abc import Mapping
@@ -31,13 +34,10 @@ from tacit.errors import (
 
 @final
 class Refusal(TacitError):
-    """A request that the service refuses by itself; `wait` is the number of seconds after which to come again.
-
-    `charged` is None if it is not known whether anything was charged.
-    """
+    """A request that the service refuses by itself; `wait` is the number of seconds after which to come again."""
 
     def __init__(
-        self, status: HTTPStatus, kind: str, message: str, *, charged: bool | None = False, wait: int | None = None
+        self, status: HTTPStatus, kind: str, message: str, *, charged: bool | None = None, wait: int | None = None
     ) -> None:
         super().__init__(message)
         self.status, self.kind, self.charged, self.wait = status, kind, charged, wait
@@ -79,17 +79,17 @@ def status_of(error: BaseException) -> HTTPStatus:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def body_of(error: BaseException, *, charged: bool | None = None) -> Mapping[str, Any]:
+def body_of(error: BaseException) -> Mapping[str, Any]:
     """Return the one shape of all errors; of what nobody expected neither kind nor words are told."""
     if isinstance(error, Refusal):
-        return shape(error.kind, str(error), error.charged if charged is None else charged)
-    paid = isinstance(error, QueryFailed) if charged is None else charged
+        return shape(error.kind, str(error), error.charged)
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return shape("UnexpectedFailure", "", paid)
+        return shape("UnexpectedFailure", "")
     withheld = status == HTTPStatus.SERVICE_UNAVAILABLE and isinstance(error, _WITHHELD)
     words = "what keeps the account cannot be used now; come again." if withheld else str(error)
-    return shape(type(error).__name__, words, paid)
+    charged = True if isinstance(error, QueryFailed) else False if status == HTTPStatus.BAD_REQUEST else None
+    return shape(type(error).__name__, words, charged)
 
 
 def told(error: BaseException, *, charged: bool | None) -> Refusal:
@@ -99,6 +99,6 @@ def told(error: BaseException, *, charged: bool | None) -> Refusal:
     return Refusal(status_of(error), said["kind"], said["message"], charged=charged, wait=wait)
 
 
-def shape(kind: str, message: str, charged: bool | None = False) -> Mapping[str, Any]:
+def shape(kind: str, message: str, charged: bool | None = None) -> Mapping[str, Any]:
     """Return an error as plain values."""
     return {"error": {"kind": kind, "message": message, "charged": charged}}

@@ -5,7 +5,7 @@ charged; charges carry the ticket, so that whoever takes the request up again af
 answer that is kept is the only one that is ever given (ledger.md, "Tickets").
 
     begun     somebody computes, or died while computing
-    refused   nothing was charged; whoever comes again is computed for again
+    refused   nothing was charged; whoever comes again begins it again
     kept      the answer is here, and the witness may not know yet that it is
     done      it does
 """
@@ -29,6 +29,9 @@ from tacit.service.state import State
 from tacit.service.tokens import Caller
 
 Answer = Mapping[str, Any]
+EntryOf = Callable[[str, str], int | None]
+"""Finds the first entry that was charged for a data set under a ticket: 0 if there is none, None if that is not known
+while the account cannot be asked."""
 _LONGEST_KEY = 200
 
 # As text: to build them anew for each request took longer than to execute them.
@@ -74,26 +77,44 @@ def checked_key(key: str | None) -> str:
             "NoKey",
             "what spends needs a header Idempotency-Key: any plain text of up to 200 letters, the same for a retry and "
             "another one for every other request, so that nobody pays twice.",
+            charged=False,
         )
     return key
 
 
+def charged_under(ledger: Ledger, error: BaseException) -> bool | None:
+    """Whether anything was charged under the ticket of a handle, by it or before; None if that is not known now."""
+    ticket = ledger.standing.ticket
+    if ticket is None or ticket.entries:
+        return ticket is not None
+    try:
+        found = ledger.entry_of(ticket.name) is not None
+    except TacitError:
+        return None
+    # A charge on its way to a database that did not answer may be written after this.
+    on_its_way = isinstance(error, LedgerError) and not isinstance(error, LedgerBusy)
+    return True if found else None if on_its_way else False
+
+
 def answered(
-    state: State, asked: Asked, compute: Callable[[Ledger], Answer], *, also: Callable[[sa.Connection], None] = _nothing
+    state: State,
+    asked: Asked,
+    compute: Callable[[Ledger], Answer],
+    *,
+    also: Callable[[sa.Connection], None] = _nothing,
+    was_charged: Callable[[Ledger, BaseException], bool | None] = charged_under,
 ) -> Answer:
     """Return the one answer to a request; compute it if there is none yet, charged once however often that is begun.
 
-    `also` keeps more of the answer that was kept, once its ticket is closed.
+    `also` keeps more of the answer that was kept, once its ticket is closed. `was_charged` says of a failure whether
+    anything was charged, or will be: this is the one place where that is known.
     """
-    ticket, known, is_new = _begin(state, asked)
+    ticket, known = _begin(state, asked)
     if known is not None:
         return known
+    ledger = None
     try:
         ledger = asked.dataset.ledger(asked.caller, ticket)
-    except LedgerError as error:
-        failure = told(error, charged=False if is_new else None)
-        raise failure from None
-    try:
         answer, is_ours = _keep(state, asked, compute(ledger))
         ledger.close_ticket()
         _mark(state, asked, "kept", "done", also if is_ours else _nothing)
@@ -103,21 +124,17 @@ def answered(
         known = _found(state, asked)
         if known is not None:
             return known
-        charged = _charged(ledger)
-        if charged is None and is_new and isinstance(error, LedgerBusy):
-            # Who could not lock an account in time charged nothing, although it cannot be asked now.
-            charged = False
+        charged = None if ledger is None else was_charged(ledger, error)
         if charged is False:
             _mark(state, asked, "begun", "refused")
         refusal = told(error, charged=charged)
     raise refusal
 
 
-def asked_before(row: Any, entry_of: Callable[[str, str], int | None]) -> dict[str, Any]:
+def asked_before(row: Any, entry_of: EntryOf) -> dict[str, Any]:
     """Return what is told of a request later: by whom, what for, how far it came and what it cost.
 
-    What was charged for an answer that there is not is read from the account, by `entry_of` a data set and a ticket:
-    0 if there is none, and None, which is not known, while the account cannot be asked.
+    What was charged for an answer that there is not is read from the account.
     """
     answer = json.loads(row.answer or "{}")
     # What began a job is as far as the job.
@@ -127,16 +144,15 @@ def asked_before(row: Any, entry_of: Callable[[str, str], int | None]) -> dict[s
     told |= {"cost": result.get("cost"), "entry": result.get("entry"), "job": answer.get("job")}
     told["state"] = row.became if is_job else row.state
     told["charged"] = told["entry"] is not None
-    if not result and told["state"] != "refused":
+    if not result:
         found = entry_of(row.dataset, row.job_ticket if is_job else row.ticket)
         told |= {"charged": found if found is None else bool(found), "entry": found or None}
     return told
 
 
-def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
-    """Write a request down unless it is there; return its ticket, its answer if it has one, and if nobody began it."""
+def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
+    """Write a request down unless it is there; return its ticket, and its answer if it has one."""
     row = state.row(_SELECT, _whose(asked))
-    is_new = row is None or row.state == "refused"
     if row is None:
         values = {
             "digest": asked.digest, "ticket": unique_name(), "route": asked.route, "dataset": asked.dataset.name,
@@ -149,9 +165,12 @@ def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
         raise Refusal(
             HTTPStatus.CONFLICT,
             "KeyUsed",
-            "this Idempotency-Key came with another request before; nothing was charged. Give every request its own.",
+            "this Idempotency-Key came with another request before. Give every request its own; nothing was charged.",
+            charged=False,
         )
-    return row.ticket, _given(state, asked, row), is_new
+    if row.state == "refused":
+        _mark(state, asked, "refused", "begun")
+    return row.ticket, _given(state, asked, row)
 
 
 def _found(state: State, asked: Asked) -> Answer | None:
@@ -199,14 +218,3 @@ def _mark(
 
 def _whose(asked: Asked) -> dict[str, str]:
     return {"owner": asked.caller.name, "key": asked.key}
-
-
-def _charged(ledger: Ledger) -> bool | None:
-    """Whether anything was charged under the ticket of a handle, by it or before; None if that is not known now."""
-    ticket = ledger.standing.ticket
-    if ticket is None or ticket.entries:
-        return ticket is not None
-    try:
-        return ledger.entry_of(ticket.name) is not None
-    except TacitError:
-        return None

@@ -12,7 +12,7 @@ from tacit.service.jobs.runner import Runner
 from tacit.service.jobs.table import JOB, JOB_TICKET, Jobs
 from tacit.service.limits import Meter
 from tacit.service.metrics import Metrics
-from tacit.service.requests import asked_before
+from tacit.service.requests import EntryOf, asked_before
 from tacit.service.sessions.sessions import Sessions
 from tacit.service.sessions.table import SessionTable
 from tacit.service.settings import Settings
@@ -52,17 +52,24 @@ class Service:
             query = query.where(REQUEST.c.dataset.in_(caller.datasets))
         if dataset is not None:
             query = query.where(REQUEST.c.dataset == dataset)
+        entry_of = self.entry_finder()
+        return [asked_before(row, entry_of) for row in self.state.rows(query)]
+
+    def entry_finder(self) -> EntryOf:
+        """Return what finds the entry that was charged under a ticket, for one page or list of them.
+
+        An account that cannot be reached is not waited for again with each line.
+        """
         away: set[str] = set()
 
         def entry_of(name: str, ticket: str) -> int | None:
             try:
-                # An account that cannot be reached is not waited for again with each line.
                 return None if name in away else self.datasets.get(name).account.entry_of(ticket) or 0
             except TacitError:
                 away.add(name)
                 return None
 
-        return [asked_before(row, entry_of) for row in self.state.rows(query)]
+        return entry_of
 
     def close(self) -> None:
         """Let go of what is held."""

@@ -1,11 +1,13 @@
 """Asking for a job: what can be refused by public facts is refused at once, and a repeated request has one job."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.ledger import Ledger
 from tacit.service.jobs import fits, scores
 from tacit.service.jobs.table import JOB_TICKET, Job
+from tacit.service.refusals import status_of
 from tacit.service.requests import Asked, answered
 from tacit.service.sessions import opening
 from tacit.service.tokens import Caller
@@ -32,6 +34,11 @@ def asked_for(service: "Service", caller: Caller, name: str, kind: str, key: str
         ticket = JOB_TICKET + ledger.standing.ticket.name
         return {"job": service.jobs.add(caller.name, ticket, name, kind, body).id}
 
-    job = service.jobs.of(caller, answered(service.state, asked, compute)["job"])
+    job = service.jobs.of(caller, answered(service.state, asked, compute, was_charged=_was_charged)["job"])
     service.runner.wake()
     return job
+
+
+def _was_charged(_: Ledger, error: BaseException) -> bool | None:
+    """Whether a job is charged that was not begun: not one that was refused; any other may have been added for all."""
+    return False if status_of(error) < HTTPStatus.INTERNAL_SERVER_ERROR else None

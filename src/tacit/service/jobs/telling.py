@@ -1,12 +1,12 @@
 """What the owner of a job is told of it."""
 
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse
 
 from tacit.service.jobs.table import UNFINISHED, Job, JobProduct
-from tacit.service.refusals import Refusal, missing
+from tacit.service.refusals import missing
+from tacit.service.requests import EntryOf
 
 if TYPE_CHECKING:
     from tacit.service.service import Service
@@ -15,19 +15,14 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-a
 """Pages that jobs make bring their style with them, and nothing else."""
 
 
-def told(service: "Service", job: Job) -> dict[str, Any]:
-    """Return a job as plain values; what was charged is read from the account, whatever became of the job.
+def told(service: "Service", job: Job, entry_of: EntryOf | None = None) -> dict[str, Any]:
+    """Return a job as plain values; what it was charged so far is read from the account, whatever became of the job.
 
-    It is not known, None, if the account was given up.
+    It is not known, None, while the account cannot be asked, or if it was given up.
     """
     result = job.result if job.state == "done" else None
-    try:
-        entry = result["entry"] if result else service.datasets.get(job.dataset).account.entry_of(job.ticket)
-        charged = entry is not None
-    except Refusal as gone:
-        if gone.status != HTTPStatus.NOT_FOUND:
-            raise
-        entry = charged = None
+    found = (result["entry"] or 0) if result else (entry_of or service.entry_finder())(job.dataset, job.ticket)
+    charged, entry = None if found is None else found > 0, found or None
     counts = job.state in UNFINISHED or job.state == "done"
     return {
         "id": job.id,
@@ -46,9 +41,9 @@ def told(service: "Service", job: Job) -> dict[str, Any]:
     }
 
 
-def overseen(service: "Service", job: Job) -> dict[str, Any]:
+def overseen(service: "Service", job: Job, entry_of: EntryOf | None = None) -> dict[str, Any]:
     """Return what a custodian is told of somebody's job: whose it is and how far, never what came of it."""
-    facts = told(service, job)
+    facts = told(service, job, entry_of)
     names = ("id", "kind", "dataset", "state", "done", "total", "charged", "entry", "created", "finished")
     return {"owner": job.owner, **{name: facts[name] for name in names}}
 

@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import FormData, UploadFile
 
-from tacit.errors import InvalidParameter, LedgerError, TacitError
+from tacit.errors import InvalidParameter, TacitError
 from tacit.service.access import let_in, of_scope
 from tacit.service.pages.rendering import go, page, signing_of
 from tacit.service.pages.signing import not_from_here
@@ -36,15 +36,16 @@ class PageRoute(APIRoute):
         return answer
 
 
-def beside(error: TacitError) -> dict[str, Any]:
-    """Return what a form's page tells of an error; raise it again, for a page of its own, if it may have charged.
+def beside(error: TacitError, key: str = "") -> dict[str, Any]:
+    """Return what a form's page tells of an error, and the form's key, which it keeps unless nothing was charged.
 
-    The account that the form's page shows cannot be read then, and that page, reloaded, sends the same again.
+    What passes and may have charged is raised again, for a page of its own: the account that the form's page shows may
+    not be there, and that page, reloaded, sends the same again.
     """
-    said = body_of(error)["error"]
-    if said["charged"] is None:
+    told = _said(error, sent=True)
+    if told.get("charged", False) is None:
         raise error
-    return {"refusal": said, "status": status_of(error)}
+    return {"refusal": told, "status": status_of(error), "key": "" if told.get("charged") is False else key}
 
 
 def refused(request: Request, error: TacitError) -> Response:
@@ -52,11 +53,15 @@ def refused(request: Request, error: TacitError) -> Response:
     status = status_of(error)
     if status == HTTPStatus.UNAUTHORIZED:
         return go("/")
+    return page(request, "refused", "Not done", status=status, refusal=_said(error, sent=request.method == "POST"))
+
+
+def _said(error: TacitError, *, sent: bool) -> dict[str, Any]:
+    """Return what a page says of an error: not that a charge is not known, unless it helps to send a form again."""
     told = dict(body_of(error)["error"])
-    if request.method == "POST" and isinstance(error, LedgerError):
-        # A form that was sent before may have been charged then, or just now, before its page could not be made.
-        told["charged"] = None
-    return page(request, "refused", "Not done", status=status, refusal=told)
+    if told["charged"] is None and not (sent and status_of(error) >= HTTPStatus.TOO_MANY_REQUESTS):
+        del told["charged"]
+    return told
 
 
 def check_sender(request: Request) -> None:

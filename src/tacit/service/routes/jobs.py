@@ -43,7 +43,8 @@ def session(name: str, body: SessionBody, service: TheService, caller: Analyst, 
 @router.get("/jobs")
 def listed(service: TheService, caller: Anyone) -> dict[str, Any]:
     """List one's last jobs, the newest first."""
-    return {"jobs": [told(service, job) for job in service.jobs.listed(caller)]}
+    entry_of = service.entry_finder()
+    return {"jobs": [told(service, job, entry_of) for job in service.jobs.listed(caller)]}
 
 
 @router.get("/jobs/{job}")
@@ -62,7 +63,8 @@ def cancel(job: str, service: TheService, caller: Anyone) -> dict[str, Any]:
 def about(name: str, service: TheService, caller: Custodian) -> dict[str, Any]:
     """List the last jobs about a data set, the newest first: whose they are and how far, not what came of them."""
     dataset = service.datasets.of(caller, name)
-    return {"jobs": [overseen(service, job) for job in service.jobs.of_dataset(dataset.name)]}
+    entry_of = service.entry_finder()
+    return {"jobs": [overseen(service, job, entry_of) for job in service.jobs.of_dataset(dataset.name)]}
 
 
 @router.delete("/datasets/{name}/jobs/{job}")

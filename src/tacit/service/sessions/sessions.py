@@ -110,4 +110,4 @@ def _account(session: str) -> str:
 
 def _closed() -> Refusal:
     words = "the session's files cannot be used: they are busy, elsewhere, damaged or older than what was answered."
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "SessionUnavailable", words, wait=5)
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "SessionUnavailable", words, charged=False, wait=5)

@@ -54,20 +54,20 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
     """Tell what a question would cost, or answer it."""
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in usual_of(dataset, _USUAL).items()}
+    key = text_of(fields, "key")
+    more: dict[str, Any]
     try:
         questions = _questions(given, dataset.schema)
         if text_of(fields, "action") == "price":
-            price = price_of_questions(dataset, caller, questions)
-            return _page(request, dataset, caller, given, price=price, key=text_of(fields, "key"))
-        if caller.scope != "analyst":
+            more = {"price": price_of_questions(dataset, caller, questions), "key": key}
+        elif caller.scope != "analyst":
             raise forbidden(caller.scope)
-        told = ask(service.state, caller, checked_key(text_of(fields, "key")), dataset, questions)
-        return _page(request, dataset, caller, given, answer=_answer(told, questions.queries))
+        else:
+            told = ask(service.state, caller, checked_key(key), dataset, questions)
+            more = {"answer": _answer(told, questions.queries)}
     except TacitError as error:
-        told = beside(error)
-        # What was charged and not answered is taken up again under its key.
-        again = text_of(fields, "key") if told["refusal"]["charged"] else ""
-        return _page(request, dataset, caller, given, **told, key=again)
+        more = beside(error, key)
+    return _page(request, dataset, caller, given, **more)
 
 
 def parts_of(dataset: RegisteredTable) -> list[tuple[str, str]]:

@@ -88,7 +88,9 @@ def _page(request: Request, service: Service, caller: Caller, **more: Any) -> Re
 
 def _jobs(service: Service, dataset: str) -> list[dict[str, Any]]:
     """Return the jobs about a data set that are not over, whoever's they are."""
-    return [overseen(service, job) for job in service.jobs.of_dataset(dataset) if job.state in UNFINISHED]
+    entry_of = service.entry_finder()
+    found = service.jobs.of_dataset(dataset)
+    return [overseen(service, job, entry_of) for job in found if job.state in UNFINISHED]
 
 
 def _given_out(token: dict[str, Any], caller: Caller) -> dict[str, Any]:

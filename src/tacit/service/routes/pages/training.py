@@ -79,7 +79,7 @@ def _job(
         request, "job", f"{found.kind}: {found.state}", job=facts, refresh=_LOOK_AGAIN if going else None,
         model=result.get("model") if found.kind == "fit" else None, session=result.get("session"),
         guarantee=result.get("guarantee", ""), figures=_figures(result), parts=parts_of(dataset),
-        given=given or usual_of(dataset, _SCORED), **{"price": None, "key": unique_name(), **more},
+        given=given or usual_of(dataset, _SCORED), **{"price": None, **more, "key": more.get("key") or unique_name()},
     )  # fmt: skip
 
 
@@ -135,12 +135,14 @@ def priced_or_begun(
     try:
         asked = body()
         if text_of(fields, "action") == "price":
-            return show(price=PRICES[kind](dataset, caller, asked), key=key)
-        if caller.scope != "analyst":
+            more = {"price": PRICES[kind](dataset, caller, asked), "key": key}
+        elif caller.scope != "analyst":
             raise forbidden(caller.scope)
-        return go(f"/jobs/{asked_for(service, caller, dataset.name, kind, checked_key(key), asked).id}")
+        else:
+            return go(f"/jobs/{asked_for(service, caller, dataset.name, kind, checked_key(key), asked).id}")
     except TacitError as error:
-        return show(**beside(error))
+        more = beside(error, key)
+    return show(**more)
 
 
 def _body(given: Mapping[str, str]) -> dict[str, Any]:
@@ -189,5 +191,6 @@ def _number(value: float | None) -> str:
 def _page(
     request: Request, service: Service, dataset: RegisteredTable, caller: Caller, given: Mapping[str, str], **more: Any
 ) -> Response:
-    jobs = [told(service, job) for job in service.jobs.listed(caller) if job.dataset == dataset.name]
+    entry_of = service.entry_finder()
+    jobs = [told(service, job, entry_of) for job in service.jobs.listed(caller) if job.dataset == dataset.name]
     return dataset_page(request, "train", dataset, caller, given=given, estimators=ESTIMATORS, jobs=jobs, **more)
