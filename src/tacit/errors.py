@@ -27,7 +27,12 @@ after records were touched quotes no record.
 
 
 class TacitError(Exception):
-    """The root of all of tacit's exceptions."""
+    """The root of all of tacit's exceptions.
+
+    `charged` is what a service said of its refusal: whether it charged, None where that is not known.
+    """
+
+    charged: bool | None = None
 
 
 class PrivacyWarning(UserWarning):

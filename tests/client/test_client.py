@@ -8,8 +8,7 @@ from support.served import served
 from support.service import SCHEMA, running
 from tacit import Client, InteractiveKernelPredictor, PrivateLogisticRegression, StatisticalQuery, load, save
 from tacit.budget import Budget
-from tacit.client.wire import refusal
-from tacit.errors import BudgetExceeded, InvalidParameter, LedgerMissing, ServiceError
+from tacit.errors import BudgetExceeded, InvalidParameter, ServiceError
 from tacit.kernels import RBF
 from tacit.queries import Histogram
 
@@ -139,15 +138,6 @@ def test_a_query_that_lost_its_connection_is_charged_once(clinic):
         assert account.spent == before + Budget(0.05)
         assert oracle.ask(StatisticalQuery("age > 33"), epsilon=0.05, key="mine").value == answer.value
         assert account.spent == before + Budget(0.05)
-
-
-@pytest.mark.parametrize(("charged", "said"), [(None, True), (True, False), (False, False)])
-def test_what_may_have_been_charged_is_told(charged, said):
-    """A service that does not know whether it charged says so, and the exception says what to do."""
-    told = {"error": {"kind": "LedgerMissing", "message": "away.", "charged": charged}}
-    found = refusal(httpx.Response(503, json=told))
-    assert isinstance(found, LedgerMissing)
-    assert ("not known whether it was charged" in str(found)) is said
 
 
 def test_refusals_are_tacits_own_exceptions(clinic):

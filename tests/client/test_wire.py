@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.client.wire import Wire
+from tacit.client.wire import Wire, charged_once
 from tacit.errors import BudgetExceeded, InvalidParameter, ServiceError
 
 
@@ -62,7 +62,8 @@ def test_a_retry_is_the_same_request_with_the_same_key():
         httpx.ConnectError("refused"), refused(503, "Starting"), refused(429, "TooMany", **{"Retry-After": "2"}),
         httpx.Response(200, json={"answers": []}),
     )  # fmt: skip
-    assert wire.post("datasets", "a", "queries", body={"queries": []}) == {"answers": []}
+    with charged_once(None) as key:
+        assert wire.post("datasets", "a", "queries", body={"queries": []}, key=key) == {"answers": []}
     assert len({request.headers["Idempotency-Key"] for request in service.asked}) == 1
     assert len({request.content for request in service.asked}) == 1
     assert len(service.asked) == 4
@@ -72,8 +73,9 @@ def test_a_retry_is_the_same_request_with_the_same_key():
 def test_two_calls_have_two_keys_and_a_key_given_is_kept():
     """A second question is a second request, unless its caller says that it is the first again."""
     wire, service, _ = wire_to(*[httpx.Response(200, json={}) for _ in range(4)])
-    for key in (None, None, "mine", "mine"):
-        wire.post("datasets", "a", "queries", body={}, key=key)
+    for given in (None, None, "mine", "mine"):
+        with charged_once(given) as key:
+            wire.post("datasets", "a", "queries", body={}, key=key)
     keys = [request.headers["Idempotency-Key"] for request in service.asked]
     assert keys[0] != keys[1]
     assert keys[2:] == ["mine", "mine"]
@@ -82,8 +84,8 @@ def test_two_calls_have_two_keys_and_a_key_given_is_kept():
 def test_whoever_gets_no_answer_is_told_how_to_ask_again():
     """After the last try: a ServiceError that quotes no address, no token and nothing of the library below."""
     wire, _, _ = wire_to(*[httpx.ReadTimeout("secret words") for _ in range(4)])
-    with pytest.raises(ServiceError, match="key=") as caught:
-        wire.post("datasets", "a", "queries", body={})
+    with pytest.raises(ServiceError, match="key='mine'") as caught, charged_once("mine") as key:
+        wire.post("datasets", "a", "queries", body={}, key=key)
     assert "secret words" not in str(caught.value)
     assert "tacit_token" not in str(caught.value)
 

@@ -11,7 +11,7 @@ from tacit.budget import Budget
 from tacit.client.answers import ServedPrice, amount, point_answers
 from tacit.client.common import AnyDataset, AnyOracle, AnyPredictor
 from tacit.client.twin import Twin
-from tacit.client.wire import NOT_KNOWN, Wire, named
+from tacit.client.wire import Wire, charged_once, named
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
@@ -49,15 +49,18 @@ class Dataset(AnyDataset):
         return ServedOracle(self._wire, self, part)
 
     def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
-        model = str(self._job("fits", {**estimator, "part": part}, key)["model"])
-        return model, self._wire.file("models", model)
+        with charged_once(key) as key:
+            model = str(self._job("fits", {**estimator, "part": part}, key)["model"])
+            return model, self._wire.patient.file("models", model)
 
     def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:
         body = {"model": self._id_of(model), "part": part, "epsilon": epsilon, "delta": delta}
-        return report_of(self._job("reports", body, key)["released"])
+        with charged_once(key) as key:
+            return report_of(self._job("reports", body, key)["released"])
 
     def _opened(self, parameters: Mapping[str, Any], part: str, key: str | None) -> AnyPredictor:
-        return ServedPredictor(self._wire, self._job("sessions", {"parameters": parameters, "part": part}, key))
+        with charged_once(key) as key:
+            return ServedPredictor(self._wire, self._job("sessions", {"parameters": parameters, "part": part}, key))
 
     def _price_of_queries(self, queries: list[Query], part: str, how: Mapping[str, Any]) -> ServedPrice:
         return _price(self._quoted("queries", part, queries=self._plain(queries), **how))
@@ -80,20 +83,19 @@ class Dataset(AnyDataset):
     def _plain(self, queries: Sequence[Query]) -> list[dict[str, Any]]:
         return [plain_query(query, self.schema.columns) for query in queries]
 
-    def _job(self, kind: str, body: Mapping[str, Any], key: str | None) -> dict[str, Any]:
+    def _job(self, kind: str, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         """Have something done, wait for it, and return its result."""
         job = self._wire.post("datasets", self.name, kind, body=body, key=key)["job"]
         pause = _FIRST_LOOK
         while job["state"] in ("waiting", "running"):
             time.sleep(pause)
             pause = min(2 * pause, _SLOWEST_LOOK)
-            job = self._wire.get("jobs", job["id"])["job"]
+            job = self._wire.patient.get("jobs", job["id"])["job"]
             if job["total"]:
                 told(job["done"], job["total"])
         if job["state"] != "done":
             error = job["error"] or {"kind": "ServiceError", "message": f"it was {job['state']}."}
-            charged = {True: "It was charged.", False: "Nothing was charged.", None: NOT_KNOWN}[job["charged"]]
-            raise named(str(error["kind"]), f"{error['message'].removesuffix(charged).strip()} {charged}".strip())
+            raise named(str(error["kind"]), str(error["message"]), job["charged"])
         return dict(job["result"])
 
     def __repr__(self) -> str:
@@ -127,8 +129,9 @@ class ServedOracle(AnyOracle):
 
     def _answers(self, queries: list[Query], how: Mapping[str, Any], key: str | None) -> list[Answer]:
         body = {"queries": self._dataset._plain(queries), "part": self._part, **how}
-        told_ = self._wire.post("datasets", self._dataset.name, "queries", body=body, key=key)
-        cost, plan = amount(told_["cost"]), plan_of(told_["plan"])
+        with charged_once(key) as key:
+            told_ = self._wire.post("datasets", self._dataset.name, "queries", body=body, key=key)
+            cost, plan = amount(told_["cost"]), plan_of(told_["plan"])
         return [
             Answer(
                 each["value"] if np.ndim(each["value"]) == 0 else np.array(each["value"], dtype=np.float64),

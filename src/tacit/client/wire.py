@@ -1,8 +1,9 @@
 """What goes over the wire: requests with a token, retried under one key, and refusals as tacit's own exceptions."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import quote
 
@@ -22,8 +23,7 @@ _KNOWN = {
 }
 # A proxy or a service that is starting answers with these; whatever was charged is found again under the same key.
 _PASSING = {429, 502, 503, 504}
-
-NOT_KNOWN = "It is not known whether it was charged: the same call with the same key= is charged once."
+_LONGEST_PAUSE, _PATIENCE = 5.0, 120
 
 
 @final
@@ -31,8 +31,8 @@ NOT_KNOWN = "It is not known whether it was charged: the same call with the same
 class Wire:
     """A connection to a service: where it is, who asks, how long to wait and how often to ask again.
 
-    What spends carries a key of its own, the same at every try: a service that has answered it before gives the same
-    answer again and charges nothing.
+    What spends carries a key, the same at every try: a service that has answered it before gives the same answer again
+    and charges nothing.
     """
 
     http: "httpx.Client"
@@ -75,16 +75,21 @@ class Wire:
         return self._asked("GET", steps).content
 
     def post(self, *steps: str, body: Mapping[str, Any], key: str | None = None) -> Any:
-        """Send plain values; with a key of its own, or the caller's, so that a retry is one request."""
-        return self._plain(
-            self._asked("POST", steps, json=dict(body), headers={"Idempotency-Key": key or unique_name()})
-        )
+        """Send plain values; with a key if they may be charged, so that a retry is one request."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self._plain(self._asked("POST", steps, json=dict(body), headers=headers))
+
+    @property
+    def patient(self) -> "Wire":
+        """The same connection, for what is under way: it asks again for about ten minutes."""
+        return replace(self, tries=_PATIENCE)
 
     def _asked(self, method: str, steps: tuple[str, ...], **what: Any) -> "httpx.Response":
         import httpx
 
         # A name is one step of a path, whatever letters it has.
         path = "/v1/" + "/".join(quote(step, safe="") for step in steps)
+        pause = self.pause
         for last in [*[False] * (self.tries - 1), True]:
             try:
                 response = self.http.request(method, path, **what)
@@ -92,14 +97,14 @@ class Wire:
                 if last:
                     raise ServiceError(
                         f"the service at {self.http.base_url.host} does not answer ({type(failure).__name__}), after "
-                        f"{self.tries} tries. If it was charged, the same call with the same key= is answered for "
-                        "nothing."
+                        f"{self.tries} tries."
                     ) from None
-                self.sleep(self.pause)
-                continue
-            if response.status_code not in _PASSING or last:
-                break
-            self.sleep(_wait(response, self.pause))
+                self.sleep(pause)
+            else:
+                if response.status_code not in _PASSING or last:
+                    break
+                self.sleep(_wait(response, pause))
+            pause = min(2 * pause, _LONGEST_PAUSE)
         if response.is_success:
             return response
         raise refusal(response)
@@ -121,21 +126,42 @@ def checked_key(key: object) -> str | None:
     return key
 
 
+@contextmanager
+def charged_once(key: str | None) -> Iterator[str]:
+    """Give a key to all that is asked for one charge; of a failure say what was charged, and how to come again.
+
+    Without the key, which the caller may not know, to come again would be another request, and charged again.
+    """
+    key = key or unique_name()
+    try:
+        yield key
+    except TacitError as error:
+        again = f"the same call with key={key!r}"
+        words = {
+            True: f"It was charged: {again} costs nothing more.",
+            False: "" if "othing was charged" in str(error) else "Nothing was charged.",
+            None: f"It is not known whether it was charged: {again} is charged once.",
+        }[error.charged]
+        failure = named(type(error).__name__, f"{error} {words}".strip(), error.charged)
+    else:
+        return
+    raise failure
+
+
 def refusal(response: "httpx.Response") -> TacitError:
     """Return the exception that a refusal stands for: one of tacit's own, or a ServiceError."""
     try:
         told = response.json()["error"]
-        kind, message = str(told["kind"]), str(told["message"])
-        if told.get("charged", False) is None:
-            message += f" {NOT_KNOWN}"
+        return named(str(told["kind"]), str(told["message"]), told.get("charged"))
     except (ValueError, KeyError, TypeError):
-        kind, message = "ServiceError", f"the service answered {response.status_code} without saying why."
-    return named(kind, message)
+        return ServiceError(f"the service answered {response.status_code} without saying why.")
 
 
-def named(kind: str, message: str) -> TacitError:
-    """Return the exception of a kind, one of tacit's own or a ServiceError."""
-    return _KNOWN.get(kind, ServiceError)(message)
+def named(kind: str, message: str, charged: object) -> TacitError:
+    """Return the exception of a kind, one of tacit's own or a ServiceError, with what was charged."""
+    error = _KNOWN.get(kind, ServiceError)(message)
+    error.charged = charged if isinstance(charged, bool) else None
+    return error
 
 
 def _wait(response: "httpx.Response", usual: float) -> float:
