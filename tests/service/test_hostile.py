@@ -15,6 +15,8 @@ from schemathesis.generation import GenerationMode
 from support.service import Running, running
 from support.statistical import sample_size
 from tacit.budget import Budget
+from tacit.service import requests
+from tacit.service.guard import PADDED
 from tacit.service.settings import Limits
 
 WHO = ("alice", "carol", "dora")
@@ -145,7 +147,7 @@ def test_too_many_requests_are_told_when_to_come_again(tmp_path_factory: pytest.
         assert statuses == [200] * 5 + [429] * 3
         refused = served.get("/v1/me")
         assert 1 <= int(refused.headers["retry-after"]) <= 61
-        assert refused.json()["error"] == {**refused.json()["error"], "kind": "TooMuch", "charged": False}
+        assert refused.json()["error"] == {**refused.json()["error"], "kind": "TooMuch", "charged": None}
         assert served.get("/v1/me", "bob").status_code == 200
         assert served.service.datasets.get("clinic").account.spent == Budget(0)
 
@@ -165,7 +167,24 @@ def test_a_failure_that_nobody_expected_has_no_words(
     assert line == {**line, "route": "/v1/datasets", "status": 500, "who": "alice", "failure": "RuntimeError"}
     assert "Zebra" not in str([each.getMessage() for each in caplog.records if not each.name.startswith("httpx")])
     assert answer.status_code == 500
-    assert answer.json() == {"error": {"kind": "UnexpectedFailure", "message": "", "charged": False}}
+    assert answer.json() == {"error": {"kind": "UnexpectedFailure", "message": "", "charged": None}}
+
+
+@pytest.mark.parametrize("letter", ["%0A", "%0D", "%09", "%7F", "%E2%80%A8"])
+def test_a_path_with_letters_that_no_name_has_reaches_no_route(hostile: Running, letter: str) -> None:
+    """A line's end after a route's path was taken for the route, by whatever else looked at the path for another."""
+    body = {"queries": [{"mean": "age > 60"}], "epsilon": 0.1}
+    assert hostile.post(f"/v1/datasets/clinic/queries{letter}", body).status_code == 404
+    assert hostile.service.datasets.get("clinic").account.spent == Budget(0)
+
+
+def test_what_is_padded_are_routes(hostile: Running, caplog: pytest.LogCaptureFixture) -> None:
+    """A route that is renamed is padded under its new name, or this fails."""
+    with caplog.at_level("INFO", "tacit.service"):
+        for path in PADDED:
+            hostile.client.post(path, follow_redirects=False)
+    routes = {json.loads(each.message)["route"] for each in caplog.records if each.name == "tacit.service"}
+    assert routes == PADDED
 
 
 def test_answers_about_records_leave_at_public_steps(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -179,3 +198,25 @@ def test_answers_about_records_leave_at_public_steps(tmp_path_factory: pytest.Te
         assert served.post("/v1/datasets/clinic/queries", body).status_code == 200
         lasted = time.monotonic() - start
         assert any(0 <= lasted - 0.4 * 2**step < 0.3 for step in range(6))
+
+
+def test_an_answer_is_there_for_others_at_public_steps(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history told when an answer was ready, long before it left: it is kept half a step before it may leave."""
+    import time
+
+    keep, kept = requests._keep, []
+
+    def noting(*what: Any) -> Any:
+        kept.append(time.monotonic())
+        return keep(*what)
+
+    monkeypatch.setattr(requests, "_keep", noting)
+    with running(tmp_path_factory.mktemp("padded"), padding=0.8) as served:
+        start = time.monotonic()
+        assert served.post(
+            "/v1/datasets/clinic/queries", {"queries": [{"mean": "age > 60"}], "epsilon": 0.5}
+        ).is_success
+        (found,) = kept
+        assert found - start >= 0.4

@@ -1,6 +1,7 @@
 """Prices: what is charged is what was said, whatever the account adds up, and how good it will be is said with it."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,6 +10,7 @@ import pytest
 from support.service import SCHEMA, Running, running
 from tacit import Schema
 from tacit.budget import Budget
+from tacit.service.jobs import pricing
 from tacit.service.registering import Accountant
 
 PRICE, KERNEL = "/v1/datasets/clinic/price", {"kind": "rbf", "value": {"gamma": 1.0}}
@@ -118,3 +120,31 @@ def test_where_the_ridge_grows_with_the_noise_no_epsilon_is_told_for_an_error(sh
 def test_a_price_of_scores_is_by_an_epsilon_or_by_an_error(shared: Running, body: Any) -> None:
     """One of the two, and one that can be."""
     assert shared.post(PRICE, {"what": "report", **body}).status_code in (400, 422)
+
+
+def test_prices_of_fits_are_found_one_at_a_time(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many at once filled the memory, for nothing: whoever does not come to their turn is told when to come again."""
+    price, at_once = pricing._priced, []
+    most = 0
+
+    def counting(*what: Any) -> Any:
+        nonlocal most
+        at_once.append(what)
+        most = max(most, len(at_once))
+        time.sleep(0.2)
+        try:
+            return price(*what)
+        finally:
+            at_once.pop()
+
+    monkeypatch.setattr(pricing, "_priced", counting)
+    monkeypatch.setattr(pricing, "_MOMENT", 0.3)
+    bodies = [{"what": kind, **ASKED[kind]} for kind in ("fit", "session")] * 4
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda body: served.post(PRICE, body), bodies))
+    assert most == 1
+    assert {answer.status_code for answer in answers} == {200, 429}
+    for answer in answers:
+        if answer.status_code == 429:
+            assert int(answer.headers["Retry-After"]) > 0
+            assert answer.json()["error"]["charged"] is False

@@ -1,5 +1,6 @@
 """Statistical questions over HTTP: what they would cost, and their answers."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from tacit.accounting.events import Event
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
+from tacit.service.clock import until_step
 from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.expected import error_of_plan
 from tacit.service.plain import plain_plan
@@ -53,7 +55,11 @@ class Questions(Body):
 
 
 def ask(state: State, caller: Caller, key: str, dataset: RegisteredTable, questions: Questions) -> Mapping[str, Any]:
-    """Answer questions, charged once to the caller however often they come under this key."""
+    """Answer questions, charged once to the caller however often they come under this key.
+
+    An answer is kept at a public step of time, half of one before it may leave: others see then that it is there.
+    """
+    began = time.monotonic()
     queries = _queries(questions, dataset)
     asked, memory = Asked(caller, key, "queries", dataset, questions.model_dump()), Remembering(state)
 
@@ -63,7 +69,10 @@ def ask(state: State, caller: Caller, key: str, dataset: RegisteredTable, questi
         if ledger.accountant != "basic":
             # Where charges do not simply add up, one is as large as what came before makes it.
             raised = cost_of(*oracle.event_of(queries, oracle.preview(queries, **questions.how)), paying(oracle))
-        return _told(queries, oracle.ask_all(queries, **questions.how), ledger, raised)
+        found = _told(queries, oracle.ask_all(queries, **questions.how), ledger, raised)
+        if dataset.padding:
+            time.sleep(until_step(time.monotonic() - began, dataset.padding / 2))
+        return found
 
     return answered(state, asked, compute, also=memory.keep)
 

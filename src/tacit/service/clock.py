@@ -16,3 +16,11 @@ def in_days(days: float) -> str:
 def written(moment: datetime) -> str:
     """Write a moment."""
     return moment.isoformat(timespec="microseconds")
+
+
+def until_step(seconds: float, step: float) -> float:
+    """Return how long to wait for the next public moment: a step, or twice, four times, ... as much."""
+    moment = step
+    while moment < seconds:
+        moment *= 2
+    return moment - seconds

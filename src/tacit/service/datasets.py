@@ -56,6 +56,11 @@ class RegisteredTable:
         """How many letters the questions of one request may have, times records."""
         return self._settings.limits.work
 
+    @property
+    def padding(self) -> float:
+        """At multiples of how many seconds answers about these records leave."""
+        return self._settings.padding
+
     def part(self, name: str) -> Records:
         """Return all records, or one of the parts that were fixed when they were registered."""
         if name not in self.document["parts"]:
@@ -182,11 +187,6 @@ class Datasets:
         for account in {each.document["account"]: each.account for each in found}.values():
             account.acting(witness=self.witness).note(text)
 
-    def of(self, caller: Caller, name: str) -> RegisteredTable:
-        """Return a data set that a caller's token is for; refuse others as if they were not there."""
-        if not caller.sees(name):
-            raise missing("data set")
-        return self.get(name)
     def end_ticket(self, name: str, ticket: str) -> None:
         """Let nothing more be charged under a ticket; to an account that is given up or damaged nothing can be."""
         try:
@@ -197,6 +197,11 @@ class Datasets:
             if gone.status != HTTPStatus.NOT_FOUND:
                 raise
 
+    def of(self, caller: Caller, name: str) -> RegisteredTable:
+        """Return a data set that a caller's token is for; refuse others as if they were not there."""
+        if not caller.sees(name):
+            raise missing("data set")
+        return self.get(name)
 
 
 def amount(budget: Budget) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.service.clock import now
+from tacit.service.clock import now, until_step
 from tacit.service.metrics import Metrics
 from tacit.service.refusals import shape
 from tacit.service.settings import Settings
@@ -29,8 +29,11 @@ _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.S)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ONCE = (b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key", b"transfer-encoding")
-_PADDED = re.compile(r"/v1/.*/(queries|answers)|/(datasets|sessions)/[^/]*", re.S)
-"""Where questions and points are sent, by programs and by pages."""
+PADDED = frozenset(
+    ("/v1/datasets/{name}/queries", "/v1/sessions/{session}/answers", "/datasets/{name}", "/sessions/{session}")
+)
+"""The routes to which questions and points are sent, by programs and by pages: however a path is written that they
+take."""
 _HEADERS: Mapping[bytes, bytes] = {
     b"cache-control": b"no-store",
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
@@ -52,7 +55,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, send, self._step(scope))
+        exchange = _Exchange(scope, send, self._padding)
         try:
             await self._answer(scope, receive, exchange)
         except Exception as failure:
@@ -71,8 +74,8 @@ class Guard:
         largest = self._limits.upload if scope["path"] in UPLOADS else self._limits.body
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"0")
-        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-            # No name has it, and some databases would not take it.
+        if not scope["path"].isprintable() or b"%00" in scope["query_string"]:
+            # No name has such letters, and some databases would not take them.
             await exchange.refuse(HTTPStatus.NOT_FOUND, "NotFound", "there is nothing of such a name.")
         elif _is_ambiguous([name for name, _ in scope["headers"]]):
             await exchange.refuse(HTTPStatus.BAD_REQUEST, "BadRequest", "a header comes twice, or contradicts another.")
@@ -101,10 +104,6 @@ class Guard:
         else:
             await self._app(scope, _replayed(body, receive), exchange.send)
 
-    def _step(self, scope: Scope) -> float:
-        reads = scope["type"] == "http" and scope["method"] == "POST" and _PADDED.fullmatch(scope["path"])
-        return self._padding if reads else 0.0
-
 
 UPLOADS = ("/v1/uploads", "/custodian/uploads")
 """Where bodies may be large: they go to the disk, not into memory."""
@@ -123,8 +122,8 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         """Send a part of the answer, with the headers that every answer has, not before its time."""
         if message["type"] == "http.response.start":
-            if self._step:
-                await asyncio.sleep(_until_step(self.seconds, self._step))
+            if self._step and self._scope["method"] == "POST" and self.route in PADDED:
+                await asyncio.sleep(until_step(self.seconds, self._step))
             self.status = message["status"]
             present = {name.lower() for name, _ in message["headers"]}
             more = [(name, value) for name, value in _HEADERS.items() if name not in present]
@@ -133,7 +132,7 @@ class _Exchange:
 
     async def refuse(self, status: HTTPStatus, kind: str, words: str) -> None:
         """Answer with an error of the one shape; what else was sent on the connection is not read."""
-        body = json.dumps(shape(kind, words)).encode("ascii")
+        body = json.dumps(shape(kind, words, False if status == HTTPStatus.BAD_REQUEST else None)).encode("ascii")
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),
@@ -248,11 +247,3 @@ def _is_utf8(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _until_step(seconds: float, step: float) -> float:
-    """Return how long to wait for the next public moment: a step, or twice, four times, ... as much."""
-    moment = step
-    while moment < seconds:
-        moment *= 2
-    return moment - seconds

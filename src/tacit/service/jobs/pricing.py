@@ -1,6 +1,9 @@
 """What jobs would cost, found out without a look at a record: by their budgets and, where accounts want it, events."""
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 from tacit.accounting.ledger import Ledger
@@ -11,15 +14,32 @@ from tacit.service.datasets import RegisteredTable, amount
 from tacit.service.expected import budget_of_report, epsilon_of_predictor, error_of_predictor, error_of_report
 from tacit.service.jobs import fits
 from tacit.service.jobs.bodies import FitBody, ReportPriceBody, SessionPriceBody
+from tacit.service.refusals import Refusal
 from tacit.service.sessions import opening
 from tacit.service.tokens import Caller
 
+_TURN, _MOMENT, _WAIT = threading.Lock(), 1.0, 5
 
+
+@contextmanager
+def _in_turn() -> Iterator[None]:
+    """Let one price at a time be found on a made-up table: it is as large as the records, and costs nothing."""
+    if not _TURN.acquire(timeout=_MOMENT):
+        words = f"another price takes long to be found; come again in {_WAIT} s."
+        raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "TooMuch", words, charged=False, wait=_WAIT)
+    try:
+        yield
+    finally:
+        _TURN.release()
+
+
+@_in_turn()
 def price_of_fit(dataset: RegisteredTable, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what a fit would cost."""
     return _priced(dataset, caller, *fits.prepared(dataset, FitBody.model_validate(body).model_dump()))
 
 
+@_in_turn()
 def price_of_session(dataset: RegisteredTable, caller: Caller, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say what all answers of a session would cost, and about how far off each will be."""
     asked = SessionPriceBody.model_validate(body)
