@@ -36,6 +36,9 @@ _FARTHEST = 2.5
 _WIDE = 2.6
 """How far edges for errors and targets reach, in distances between their quarters (1.35 deviations of a normal law)."""
 
+_SPREAD = 0.3
+"""How far edges reach where nearly all numbers are shared by many."""
+
 _BELOW = 1e-3
 """How far below its leaf a bin of one score begins, in leaves: a bin holds its upper edge, a leaf its start."""
 
@@ -241,22 +244,21 @@ def on_simplex(rows: Floats, totals: Floats) -> Floats:
 
 
 def _even(layout: Layout, leaves: Integers, mass: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Return the inner edges: even parts of both classes, or even steps around the middle of errors and targets.
+    """Return the inner edges, and which of them are cuts: even parts of both classes, or even steps around the middle.
 
-    Where many records share a score there are two cuts, so that it is a bin of its own and blurs no other; the lowest
+    Where many records share a number there are two cuts, so that it is a bin of its own and blurs no other; the lowest
     and the highest score there can be need none.
     """
-    if layout.kind == "numbers":
-        below = np.cumsum(mass) / np.sum(mass)
-        found = np.searchsorted(below, [0.25, 0.5, 0.75])
-        low, middle, high = start_of(leaves[np.minimum(found, len(leaves) - 1)])
-        reach = _WIDE * max(float(high - low), 1e-4)
-        return outward(float(middle), reach, layout.bins), np.zeros(0)
-    clear, limit = mass > _SHARED_NOISE * noise, np.isin(leaves, codes_of(np.array(layout.limits)))
-    mass = _for_both(layout, start_of(leaves), mass)
-    below = np.cumsum(mass) / np.sum(mass)
-    shared = clear & ~limit & (mass > _SHARED * np.sum(mass) / layout.bins)
+    limit = np.isin(leaves, codes_of(np.array(layout.limits)))
+    shared = (mass > _SHARED_NOISE * noise) & ~limit
+    if layout.kind != "numbers":
+        mass = _for_both(layout, start_of(leaves), mass)
+    shared &= mass > _SHARED * np.sum(mass) / layout.bins
     shared &= np.argsort(np.argsort(-np.where(shared, mass, 0.0))) < layout.bins // 2
+    cuts = np.concatenate([start_of(leaves[shared].astype(np.float64) - _BELOW), start_of(leaves[shared] + 1)])
+    if layout.kind == "numbers":
+        return np.concatenate([_around(layout, leaves, np.where(shared, 0.0, mass), noise), cuts]), cuts
+    below = np.cumsum(mass) / np.sum(mass)
     levels = np.arange(1, layout.bins) / layout.bins
     places = np.minimum(np.searchsorted(below, levels), len(leaves) - 1)
     edges = start_of(leaves[places[~(shared | limit)[places]]] + 1)
@@ -264,8 +266,17 @@ def _even(layout: Layout, leaves: Integers, mass: Floats, noise: float) -> tuple
         # What noise shows far away would stretch an outer bin over nothing.
         low, middle, high = np.quantile(edges, [0.25, 0.5, 0.75])
         edges = np.clip(edges, middle - _FARTHEST * (high - low), middle + _FARTHEST * (high - low))
-    cuts = np.concatenate([start_of(leaves[shared].astype(np.float64) - _BELOW), start_of(leaves[shared] + 1)])
     return np.concatenate([edges, cuts]), cuts
+
+
+def _around(layout: Layout, leaves: Integers, mass: Floats, noise: float) -> Floats:
+    """Return even steps around the middle of errors or targets but for those that many share."""
+    if np.sum(mass) <= _SHARED_NOISE * noise:
+        return outward(0.0, _SPREAD, layout.bins)
+    below = np.cumsum(mass) / np.sum(mass)
+    found = np.searchsorted(below, [0.25, 0.5, 0.75])
+    low, middle, high = start_of(leaves[np.minimum(found, len(leaves) - 1)])
+    return outward(float(middle), _WIDE * max(float(high - low), 1e-4), layout.bins)
 
 
 def outward(middle: float, reach: float, bins: int) -> Floats:

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
 from tacit.errors import InvalidParameter
 from tacit.notebook import card
 from tacit.releases import Release
@@ -33,6 +36,19 @@ class Figure:
         noise, both = ((min(low, value), max(high, value)) for low, high in (self.noise, self.interval))
         return replace(self, value=value, noise=noise, interval=both)
 
+    def reaching(self, below: float, above: float, limits: Range) -> Self:
+        """Return the figure with ranges of noise that hold it with its confidence wherever it is within such a reach.
+
+        What no draw of noise shows moves the truth by any number from `below` less to `above` more. Where that is more
+        than noise does, a range is missed on one side only, and so needs less on each (Imbens and Manski 2004).
+        """
+        ranges = []
+        for low, high in (self.noise, self.interval):
+            part = _of_reach(below + above, high - low, self.confidence)
+            low, high = self.value - part * (self.value - low) - below, self.value + part * (high - self.value) + above
+            ranges.append((max(limits[0], min(low, limits[1])), min(limits[1], max(high, limits[0]))))
+        return replace(self, noise=ranges[0], interval=ranges[1])
+
     def __float__(self) -> float:
         return self.value
 
@@ -41,6 +57,15 @@ class Figure:
 
     def __str__(self) -> str:
         return f"{number(self.value)} (noise {in_words(self.noise)}, with sampling {in_words(self.interval)})"
+
+
+def _of_reach(known: float, width: float, confidence: float) -> float:
+    """Return which part of a range's reach is needed beside what is known to be within such a distance."""
+    both = float(ndtri((1 + confidence) / 2))
+    if width <= 0 or known <= 0:
+        return 1.0
+    more = known * 2 * both / width
+    return float(brentq(lambda one: ndtr(one + more) - ndtr(-one) - confidence, ndtri(confidence) - 1e-9, both)) / both
 
 
 class Report(ABC):

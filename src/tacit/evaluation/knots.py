@@ -147,3 +147,9 @@ class Knots:
             parts[rows, low] += 2 * span * (1 - _SHARES) / PARTS / whole[low]
             parts[rows, high] += 2 * span * _SHARES / PARTS / whole[high]
         return parts
+
+    @cached_property
+    def ranks(self) -> tuple[Floats, Floats]:
+        """Which part of what lies at one knot is above what lies at another, half where they tie; and of it smeared."""
+        below = np.tri(len(self.spans) * PARTS) - 0.5 * np.eye(len(self.spans) * PARTS)
+        return self.filling.T @ below @ self.filling, self.smearing.T @ below @ self.smearing

@@ -3,26 +3,18 @@
 All work along the last axis, so that many tables are measured at once.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtr, ndtri
 
 from tacit.numerics.arrays import Codes, Floats
 
 Measure = Callable[[Floats], Floats]
 
-
-def auc(floors: Floats) -> Measure:
-    """Return the area under the ROC curve; one half where a class is no more than noise, its floor."""
-    least, fewest = floors.tolist()
-
-    def measure(masses: Floats) -> Floats:
-        positive, negative, ones, zeros = _classes(masses)
-        won = np.sum(positive * (np.cumsum(negative, axis=-1) - negative / 2), axis=-1)
-        return np.asarray(0.5 + (won - ones * zeros / 2) / (np.maximum(ones, least) * np.maximum(zeros, fewest)))
-
-    return measure
+_STEPS, _PERFECT = 200, 0.9995
+"""In how many steps recall is gone through, and what area is as good as one."""
 
 
 def average_precision(floor: float, ends: Codes) -> Measure:
@@ -43,15 +35,13 @@ def average_precision(floor: float, ends: Codes) -> Measure:
     return measure
 
 
-def mean_of(positive_loss: Floats, negative_loss: Floats, floor: float) -> Measure:
-    """Return the mean of a loss that each class has at each place."""
-
-    def measure(masses: Floats) -> Floats:
-        positive, negative, ones, zeros = _classes(masses)
-        total = np.sum(positive * positive_loss + negative * negative_loss, axis=-1)
-        return np.asarray(total / np.maximum(ones + zeros, floor))
-
-    return measure
+def expected_precision(shares: Floats, areas: Floats) -> Floats:
+    """Return the average precision of classes with these shares and areas, were scores of either class normal laws."""
+    recall = (np.arange(_STEPS) + 0.5) / _STEPS
+    apart = math.sqrt(2) * ndtri(np.clip(areas, 0.5, _PERFECT))[:, None]
+    found = np.clip(shares, 0.0, 1.0)[:, None] * recall
+    alarms = np.clip(1 - shares, 0.0, 1.0)[:, None] * ndtr(ndtri(recall) - apart)
+    return np.asarray(np.mean(found / np.maximum(found + alarms, 1e-300), axis=1))
 
 
 def log_losses(places: Floats) -> tuple[Floats, Floats]:

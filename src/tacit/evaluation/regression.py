@@ -14,12 +14,10 @@ from tacit.checks import checked_confidence, finite_number, shown
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation.figure import Figure, Range, Report
+from tacit.evaluation.quotients import fieller, mean
 from tacit.evaluation.table import BLUR, Measure, ScoreTable
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
-
-_ANY = (-math.inf, math.inf)
-_SOME = (0.0, math.inf)
 
 
 @final
@@ -44,12 +42,12 @@ class RegressionReport(Report):
     @cached_property
     def mae(self) -> Figure:
         """The mean absolute error."""
-        return self._figure(self.errors, np.abs(self.errors.places), self._unit, _SOME)
+        return self._figure(self.errors, np.abs(self.errors.places), self._unit, (0.0, 2 * self._unit))
 
     @cached_property
     def mean_error(self) -> Figure:
         """The mean of target minus prediction."""
-        return self._figure(self.errors, self.errors.places, self._unit, _ANY)
+        return self._figure(self.errors, self.errors.places, self._unit, (-2 * self._unit, 2 * self._unit))
 
     @cached_property
     def rmse(self) -> Figure:
@@ -66,7 +64,7 @@ class RegressionReport(Report):
     @cached_property
     def _root(self) -> Figure:
         """The root of the mean squared error, as it is found by itself."""
-        square = self._figure(self.errors, self.errors.places**2, 1.0, _SOME)
+        square = self._figure(self.errors, self.errors.places**2, 1.0, (0.0, 4.0))
         every = (square.value, *square.noise, *square.sampling, *square.interval)
         found = [math.sqrt(each) * self._unit for each in every]
         return Figure(found[0], (found[1], found[2]), (found[3], found[4]), (found[5], found[6]), self.confidence)
@@ -85,16 +83,18 @@ class RegressionReport(Report):
         sampled = float(lost[2][0]), float(had[2][0])
         lost_now = (self.rmse.value / self._unit) ** 2
         had_now = float(_variance(self.targets)(self.targets.settled.masses))
-        ranges = []
+        ranges, ends = [], []
         variances = noise, sampled, (noise[0] + sampled[0], noise[1] + sampled[1])
         for each, (least, _) in zip(variances, _ranges(self.rmse), strict=True):
-            low, high = _ratio(square, whole, *each, self.confidence)
-            most = min(1.0, whole + float(ndtri((1 + self.confidence) / 2)) * math.sqrt(each[1]))
-            ranges.append((low, max(low, min(high, 1 - (least / self._unit) ** 2 / max(most, 1e-4)))))
-        low, high = ranges[0]
+            low, high = _explained(square, whole, *each, self.confidence)
+            deviation = math.sqrt(each[1])
+            most = max(min(1.0, whole + float(ndtri((1 + self.confidence) / 2)) * deviation), 2 * deviation, 1e-4)
+            ends.append(max(low, 1 - (least / self._unit) ** 2 / min(most, 1.0)))
+            ranges.append((low, max(low, min(high, ends[-1]))))
         # Targets that are all alike, as far as noise lets see, have no variance to explain.
         value = 1 - lost_now / max(had_now, 2 * math.sqrt(had[1][0]), 1e-4)
-        return Figure(min(max(value, low), high), ranges[0], ranges[1], ranges[2], self.confidence)
+        value = min(max(value, ranges[0][0]), ends[0])
+        return Figure(value, ranges[0], ranges[1], ranges[2], self.confidence).with_value(value)
 
     @cached_property
     def median_absolute_error(self) -> Figure:
@@ -146,9 +146,9 @@ class RegressionReport(Report):
 
     def _figure(self, table: ScoreTable, losses: Floats, unit: float, limits: Range) -> Figure:
         """Return a mean: ranges from the whole table, as much is far out; the value in them from what is clear."""
-        mean = _mean(losses * unit, table.floor)
-        found = table.figures(mean, self.confidence, limits)[0]
-        return found.with_value(min(max(float(mean(table.settled.masses)), limits[0]), limits[1]))
+        settled = _mean(losses * unit, table.floor)(table.settled.masses)
+        found = mean(table, losses[None] * unit, table.floor).figure(self.confidence, limits)
+        return found.with_value(min(max(float(settled), limits[0]), limits[1]))
 
     def _crossing(self, numbers: Floats, share: float) -> Figure:
         """Return where the distribution of numbers reaches a share, with bounds by where it could."""
@@ -193,15 +193,18 @@ def _variance(table: ScoreTable) -> Measure:
     return measure
 
 
-def _ratio(part: float, whole: float, of_part: float, of_whole: float, confidence: float) -> Range:
-    """Return where 1 less a ratio of non-negative numbers lies, of which noisy ones with these variances are known.
+def _explained(lost: float, had: float, of_lost: float, of_had: float, confidence: float) -> Range:
+    """Return where 1 less a quotient of variances lies, of which noisy ones with these variances are known.
 
-    Fieller 1954: the ratios r for which part - r whole is within its own error bars. Where the whole may be nothing
-    there is no lower end.
+    Where there may be none to explain, there is no lower end; then all of the doubt is left to the upper one.
     """
-    reach = float(ndtri((1 + confidence) / 2)) ** 2
-    square, product, rest = whole**2 - reach * of_whole, part * whole, part**2 - reach * of_part
-    if square <= 0 or whole <= 0:
+    reach = float(ndtri((1 + confidence) / 2))
+    if had > reach * math.sqrt(of_had):
+        low, high = fieller(lost, had, (of_lost, 0.0, of_had), reach)
+        return 1 - max(high, 0.0), 1 - max(low, 0.0)
+    # The least r for which lost - r had is within its deviations; that of r = 0 if even that is.
+    reach = float(ndtri(confidence))
+    if lost <= reach * math.sqrt(of_lost):
         return -math.inf, 1.0
-    root = math.sqrt(max(product**2 - square * rest, 0.0))
-    return 1 - max((product + root) / square, 0.0), 1 - max((product - root) / square, 0.0)
+    square, product, rest = had**2 - reach**2 * of_had, lost * had, lost**2 - reach**2 * of_lost
+    return -math.inf, 1 - rest / (product + math.sqrt(max(product**2 - square * rest, 0.0)))

@@ -2,21 +2,24 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
+from tacit.evaluation.quotients import Quotient, area, fieller, mean
+from tacit.evaluation.reading import SURE
 from tacit.evaluation.sketch import Sketched
-from tacit.evaluation.table import Measure, ScoreTable, doubted, figure_of
+from tacit.evaluation.table import ScoreTable, figure_of
 from tacit.evaluation.two import TwoClassReport
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
@@ -24,6 +27,12 @@ from tacit.releases import Release
 _SHARE = (0.0, 1.0)
 _APART = 0.05
 """How far areas of classes are apart at least, as a standard deviation."""
+
+_FAR = 1.5
+"""How many deviations from nothing a class must be for its area to be known at all."""
+
+_NOTHING = 0.25
+"""The variance of a share of which nothing is known."""
 
 
 @final
@@ -72,20 +81,54 @@ class ClassesReport(Report):
     @cached_property
     def auc(self) -> Figure:
         """The mean over classes of the area under the ROC curve of each against the rest."""
-        value, noise, sampled = self._found(lambda table: measures.auc(table.floors))
-        return self._about(*_alike(value, noise), sampled)
+        own, _, variance = self._areas
+        sampled = float(np.mean(np.sqrt([area(each.table).sampled for each in self._each]))) ** 2
+        return figure_of(float(np.mean(own)), variance, sampled, self.confidence, _SHARE)
 
     @cached_property
     def average_precision(self) -> Figure:
-        """The mean over classes of the average precision of each against the rest."""
-        found = _together([each._precision for each in self._each], self.confidence)
-        return doubted(found, float(np.mean([each._tied_loss for each in self._each])), 0.0)
+        """The mean over classes of the average precision of each against the rest.
+
+        What noise hides of a class is taken from its share and its area, which are known better, as if scores of either
+        class had normal laws, but for how far off that the others are.
+        """
+        found, reach = [each.smooth_precision for each in self._each], float(ndtri((1 + self.confidence) / 2))
+        noise = np.array([max(each.noise[1] - each.value, each.value - each.noise[0]) for each in found]) / reach
+        sampled = np.array([each.sampling[1] - each.sampling[0] for each in found]) / 2 / reach
+        expected, doubt = self._expected_precision
+        off, trust = np.array([each.value for each in found]) - expected, 1 / np.maximum(noise**2, 1e-12)
+        apart = math.sqrt(max(_APART**2, float(np.sum(trust * off**2) - len(off)) / float(np.sum(trust))))
+        kept = (apart**2 + doubt**2) / (noise**2 + apart**2 + doubt**2)
+        unknown = noise + [each.table.doubt for each in self._each]
+        # Noise is independent between classes; how far off normal laws are, and the area that is common, is not.
+        variance = float(np.sum((kept * unknown) ** 2)) / len(off) ** 2
+        variance += float(np.mean(1 - kept) * apart) ** 2 + float(np.mean((1 - kept) * doubt)) ** 2
+        mean = float(np.mean(expected + kept * off))
+        ties = float(np.mean(kept * [each.tied_loss for each in self._each]))
+        return figure_of(mean, variance, float(np.mean(sampled)) ** 2, self.confidence, _SHARE).reaching(
+            ties, 0, _SHARE
+        )
+
+    @cached_property
+    def _areas(self) -> tuple[Floats, Floats, float]:
+        return _alike([area(each.table) for each in self._each])
+
+    @property
+    def _expected_precision(self) -> tuple[Floats, Floats]:
+        """Return what shares and areas of classes suggest of their average precision, and how far noise moves it."""
+        noise = np.array([each.table.floors[0] for each in self._each]) / self.size
+        shares = np.array([each.table.counts[0].sum() for each in self._each]) / self.size
+        shares, (own, left, _) = np.maximum(shares, noise / 2), self._areas
+        expected = measures.expected_precision(shares, own)
+        by_share = [measures.expected_precision(shares + sign * noise, own) - expected for sign in (1, -1)]
+        by_area = [measures.expected_precision(shares, own + sign * np.sqrt(left)) - expected for sign in (1, -1)]
+        return expected, np.sqrt(np.mean(np.square([by_share, by_area]), axis=1).sum(axis=0))
 
     @cached_property
     def log_loss(self) -> Figure:
         """The mean of -log(probability of the true class)."""
         require_probabilities("log-loss", self.has_probabilities)
-        return self._total(lambda table: (measures.log_losses(table.places)[0], 0 * table.places), (0.0, math.inf))
+        return self._total(lambda table: (measures.log_losses(table.places)[0], 0 * table.places), (0.0, SURE))
 
     @cached_property
     def brier_score(self) -> Figure:
@@ -140,66 +183,46 @@ class ClassesReport(Report):
     def _noise(self) -> float:
         return self.release.value.right_noise
 
-    def _found(self, measure: Callable[[ScoreTable], Measure]) -> tuple[Floats, Floats, Floats]:
-        """Return a figure of every class, and the variances that noise and sampling give it."""
-        found = [each.table.spread(measure(each.table)) for each in self._each]
-        value, noise, sampled = (np.array([each[part][0] for each in found]) for part in range(3))
-        return value, noise, sampled
-
-    def _about(self, mean: float, variance: float, sampled: Floats) -> Figure:
-        """Return a mean over classes: noise is independent between them, sampling need not be."""
-        return figure_of(mean, variance, float(np.mean(np.sqrt(sampled))) ** 2, self.confidence, _SHARE)
-
-    def _total(self, losses: Callable[[ScoreTable], tuple[Floats, Floats]], limits: tuple[float, float]) -> Figure:
+    def _total(self, losses: Callable[[ScoreTable], tuple[Floats, Floats]], limits: Range) -> Figure:
         """Return a loss of all classes together for each record: a sum over groups by what lies in the own ones."""
-        tables = [each.released.careful for each in self._each]
-        held = max(sum(float(table.counts[0].sum()) for table in tables), tables[0].floor)
-        value, seen = (
-            sum(float(_sums(*losses(table))(table.masses)) for table in those) / held
-            for those in (tables, [each.table for each in self._each])
-        )
-        noise = sampled = 0.0
-        for table in tables:
-            own, rest = losses(table)
-            # Of the ratio of the sum to the number of records, to first order.
-            _, by_noise, by_sampling = table.spread(_sums(own - value, rest))
-            noise, sampled = noise + float(by_noise[0]), sampled + float(by_sampling[0])
-        found = figure_of(value, noise / held**2, sampled / held**2, self.confidence, limits)
-        return found.with_value(min(max(seen, limits[0]), limits[1]))
+        tables = [each.released.careful for each in self._each], [each.table for each in self._each]
+        careful, seen = (_joint(each, np.concatenate([losses(table) for table in each])) for each in tables)
+        return careful.figure(self.confidence, limits).with_value(min(max(seen.value, limits[0]), limits[1]))
 
 
-def _sums(own: Floats, rest: Floats) -> Measure:
-    return lambda masses: np.sum(masses[..., 0, :] * own + masses[..., 1, :] * rest, axis=-1)
+def _joint(tables: Sequence[ScoreTable], losses: Floats) -> Quotient:
+    """Return the mean of a loss that every group of these tables has, by what lies in the first groups of them."""
+    counts, noise = (np.concatenate([getattr(each, name) for each in tables]) for name in ("counts", "noise"))
+    least = max(1.0, float(np.linalg.norm(noise[::2])))
+    return mean(replace(tables[0], counts=counts, noise=noise), losses, least, np.arange(len(counts)) % 2 == 0)
 
 
-def _together(figures: Sequence[Figure], confidence: float) -> Figure:
-    """Return the mean of figures between 0 and 1 whose noise is independent; their sampling need not be."""
-    value = float(np.mean([each.value for each in figures]))
-    noise, sampling = (
-        np.array([[each.value - low, high - each.value] for each in figures for low, high in (getattr(each, name),)])
-        for name in ("noise", "sampling")
-    )
-    reach = np.linalg.norm(np.maximum(noise, 0.0), axis=0) / len(figures), np.mean(np.maximum(sampling, 0.0), axis=0)
+def _alike(found: Sequence[Quotient]) -> tuple[Floats, Floats, float]:
+    """Return areas of classes, which themselves vary; the variance left in each, and that of their mean.
 
-    def around(sides: Floats) -> Range:
-        return max(0.0, value - float(sides[0])), min(1.0, value + float(sides[1]))
-
-    return Figure(value, around(reach[0]), around(reach[1]), around(np.hypot(*reach)), confidence)
-
-
-def _alike(values: Floats, noise: Floats) -> tuple[float, float]:
-    """Return the mean of areas known with these variances, which themselves vary, and the variance of that mean.
-
-    What noise hides of a class is taken to be like the others, which are known better: each area is its own estimate or
-    the common mean, in proportion to their variances (DerSimonian and Laird 1986 for how much areas vary).
+    What noise hides of a class is taken to be like the others: each is its own estimate or the common one, in
+    proportion to their variances (after DerSimonian and Laird 1986, by how much areas vary beyond noise).
     """
+    parts, wholes = (np.array([getattr(each, name) for each in found]) for name in ("part", "whole"))
+    every = np.array([each.variances for each in found]).sum(axis=0)
+    low, high = fieller(float(parts.sum()), float(wholes.sum()), (every[0], every[1], every[2]), _FAR)
+    if not math.isfinite(high):
+        return np.full(len(found), 0.5), np.full(len(found), _NOTHING), _NOTHING
+    middle = float(parts.sum() / wholes.sum())
+    near = np.array([each.within(1.0, 1, 0) for each in found])
+    far = np.array([each.within(_FAR, 1, 0) for each in found])
+    noise = ((far[:, 1] - far[:, 0]) / 2 / _FAR) ** 2
+    off = np.where(np.isfinite(near), near, middle).mean(axis=1) - middle
     trust = 1 / np.maximum(noise, 1e-12)
-    middle = float(np.sum(trust * values) / np.sum(trust))
-    excess = float(np.sum(trust * (values - middle) ** 2)) - (len(values) - 1)
-    apart = max(_APART**2, excess / max(float(np.sum(trust) - np.sum(trust**2) / np.sum(trust)), 1e-12))
-    trust = 1 / (noise + apart)
-    middle = float(np.sum(trust * values) / np.sum(trust))
-    borrowed = noise * trust
-    own = values + borrowed * (middle - values)
-    variance = float(np.sum(apart * borrowed)) / len(values) ** 2 + float(np.mean(borrowed)) ** 2 / float(np.sum(trust))
-    return float(np.mean(own)), variance
+    known = int(np.count_nonzero(trust))
+    excess = float(np.sum(trust * off**2)) - known
+    # The fewer are known, the less is known of how far they are apart.
+    least = _APART**2 * (1 + 16 / max(known, 1) ** 2)
+    apart = max(least, excess / max(float(np.sum(trust)), 1e-12))
+    hidden = 1 - apart / (noise + apart)
+    # Where not even one class is known by itself, all pairs together stand for it.
+    pooled = max(1 - float(np.sum(1 - hidden)), 0.0) * apart / (((high - low) / 2 / _FAR) ** 2 + apart)
+    middle += float(np.sum((1 - hidden) * off)) / (float(np.sum(1 - hidden)) + pooled)
+    off, common = off + parts.sum() / wholes.sum() - middle, apart / (float(np.sum(1 - hidden)) + pooled)
+    variance = apart * float(np.sum(hidden)) / len(found) ** 2 + float(np.mean(hidden)) ** 2 * common
+    return middle + (1 - hidden) * off, apart * hidden + hidden**2 * common, variance

@@ -19,7 +19,7 @@ from tacit.numerics.arrays import Floats
 BLUR = 0.2
 """The part of what smearing within bins does to a figure that binning may do: found on made-up scores."""
 
-_REDRAWN = 2000
+_REDRAWN = 500
 """How often noise is drawn again, and once more with the other sign, to see what it does to a figure."""
 
 _CLEAR = 2.5

@@ -1,6 +1,5 @@
 """The report on a model of two classes, or on one class against the rest."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation import measures
 from tacit.evaluation.figure import Figure, Range, Report, require_probabilities
 from tacit.evaluation.knots import PARTS, Knots
+from tacit.evaluation.quotients import area, mean
 from tacit.evaluation.reading import SURE
 from tacit.evaluation.table import BLUR, Measure, ScoreTable, doubted, figure_of
 from tacit.numerics.arrays import Codes, Floats
@@ -29,7 +29,7 @@ _TOP_BLUR, _GROUP_BLUR = 0.5, 0.2
 """The part of what smearing does that bins may do to average precision, and to groups: found on made-up scores."""
 
 _SHARE = (0.0, 1.0)
-_LOSS = (0.0, math.inf)
+_LOSS = (0.0, SURE)
 
 
 @final
@@ -102,20 +102,29 @@ class TwoClassReport(Report):
     @cached_property
     def auc(self) -> Figure:
         """The area under the ROC curve."""
-        return doubted(self._figure(measures.auc(self.table.floors)), self.table.doubt / 2, self.table.doubt / 2)
+        return area(self.table).figure(self.confidence, _SHARE)
 
     @cached_property
     def average_precision(self) -> Figure:
-        """The mean precision over recall; its range reaches down to what it would be if bins hid scores many share."""
-        return doubted(self._precision, self._tied_loss, 0.0)
+        """The mean precision over recall; its range reaches down to what it would be if bins hid scores many share.
+
+        And up to what it would be if they blur it: what smearing once more takes off, in part.
+        """
+        doubt = self.table.doubt
+        above = _TOP_BLUR * float(self.table.blurred(self._ranked)[0])
+        return doubted(self.smooth_precision.reaching(self.tied_loss, above, _SHARE), doubt, doubt)
 
     @cached_property
-    def _precision(self) -> Figure:
-        measure = measures.average_precision(self.table.floors[0], self.table.knots.ends)
-        return doubted(self._figure(measure, blur=_TOP_BLUR), self.table.doubt, self.table.doubt)
+    def smooth_precision(self) -> Figure:
+        """The mean precision over recall, and what noise does to it, if bins hide nothing."""
+        return self._figure(self._ranked, blur=0.0)
+
+    @property
+    def _ranked(self) -> Measure:
+        return measures.average_precision(self.table.floors[0], self.table.knots.ends)
 
     @cached_property
-    def _tied_loss(self) -> float:
+    def tied_loss(self) -> float:
         """How much lower the average precision may be for scores that many share, and that were not seen."""
         parts = np.arange(len(self.table.places))
         smooth, tied = (
@@ -128,15 +137,16 @@ class TwoClassReport(Report):
     def log_loss(self) -> Figure:
         """The mean of -log(probability of the true class)."""
         require_probabilities("log-loss", self.has_probabilities)
-        measure = measures.mean_of(*measures.log_losses(self.table.places), self.table.floor)
-        found = self.released.careful.figures(measure, self.confidence, _LOSS)[0]
-        return found.with_value(self._figure(measure, _LOSS).value)
+        losses = np.array(measures.log_losses(self.table.places))
+        careful, seen = (mean(table, losses, self.table.floor) for table in (self.released.careful, self.table))
+        return careful.figure(self.confidence, _LOSS).with_value(min(max(seen.value, 0.0), SURE))
 
     @cached_property
     def brier_score(self) -> Figure:
         """The mean squared error of the probability."""
         require_probabilities("Brier score", self.has_probabilities)
-        return self._figure(measures.mean_of(*measures.brier_losses(self.table.places), self.table.floor))
+        losses = np.array(measures.brier_losses(self.table.places))
+        return mean(self.table, losses, self.table.floor).figure(self.confidence, _SHARE)
 
     @cached_property
     def _usual(self) -> Mapping[str, Figure]:
