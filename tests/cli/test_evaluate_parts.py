@@ -68,6 +68,23 @@ def test_a_split_by_another_key_is_refused(clinic):
     assert "--key id" in (clinic.folder / "m.scores.html").read_text("utf-8")
 
 
+def test_what_is_judged_must_be_said_where_the_table_is_not_known_again(parted):
+    """A copy, or a file whose rights were changed: all of it was judged, training records too, without a word."""
+    (parted.folder / "patients.csv").rename(parted.folder / "moved.csv")
+    copyfile(parted.folder / "moved.csv", parted.folder / "patients.csv")
+    before = parted.ledger.head
+    for more in ((), ("--dry-run",)):
+        refused = parted.run(*JUDGE, "--ledger", parted.address, *more)
+        assert refused.code == 2
+        assert "part 'train'" in refused.err
+        assert "--part train or test" in refused.err
+    assert parted.ledger.head == before
+    for part, count in (("all", "300"), ("test", "")):
+        said = parted.run(*JUDGE, "--seed", "1", "--overwrite", "--part", part)
+        assert said.code == 0
+        assert f"{count} records judged" in said.out
+
+
 @pytest.mark.parametrize(("place", "code"), [(0, 0), (1, 2)])
 def test_the_part_that_is_held_out_follows_from_where_parts_lie(clinic, place, code):
     """By its name alone, a model of the second half was judged on records that it was fitted to."""

@@ -41,7 +41,8 @@ def test_classes_are_weighed_and_curves_are_told(clinic):
     page = (clinic.folder / "m.html").read_text("utf-8")
     assert "--class-weight true=5" in page
     assert "--curves 5" in page
-    for wrong in (("--class-weight", "true"), ("--class-weight", "true=x"), ("--curves", "many")):
+    twice = ("--class-weight", "true=5", "--class-weight", "true=6")
+    for wrong in (("--class-weight", "true"), ("--class-weight", "true=x"), twice, ("--curves", "many")):
         assert clinic.train("--seed", "1", *wrong).code == 2
     refused = clinic.train("--seed", "1", "--method", "kernel", "--curves", "5")
     assert (refused.code, "--curves is not for" in refused.err) == (2, True)

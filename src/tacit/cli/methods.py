@@ -69,7 +69,9 @@ def shape(model: Any, class_weights: list[str] | None, curves: str) -> Any:
     """Tell an estimator how classes count and how numbers bend; refuse one that takes no such thing."""
     given: dict[str, Any] = {}
     if class_weights:
-        given["class_weight"] = dict(_weight(text) for text in class_weights)
+        given["class_weight"] = weights = dict(_weight(text) for text in class_weights)
+        if len(weights) < len(class_weights):
+            raise InvalidParameter("--class-weight is given twice for the same class. Give it once.")
     if curves != "auto":
         if curves != "none" and not (curves.isascii() and curves.isdigit()):
             raise InvalidParameter(f"--curves must be auto, none or a number of knots such as 9, got {curves!r}.")

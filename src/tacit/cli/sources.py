@@ -77,8 +77,15 @@ def to_judge(
 ) -> tuple[Records, str]:
     """Open the records to judge a model on, and say which part they are: by default one that it did not learn from."""
     records = opened(text, schema, unit=unit, key=key)
-    if origin is None or origin.whole or origin.table != records.table_name:
+    known = origin is not None and origin.table == records.table_name
+    if origin is None or origin.whole or (part is not None and not known):
         return part_of(records, part or "all"), part or "all"
+    if not known:
+        raise InvalidParameter(
+            f"the model learned from {origin}. Whether any of these are among them is not known: the table is another, "
+            "or the same one copied, moved or touched since. If it is another, give --part all; if it is the same, the "
+            f"part that was not learned from: --part train or test{f' with --key {origin.key}' if origin.key else ''}."
+        )
     if records.key is None and origin.key:
         records = opened(text, schema, unit=origin.unit or None, key=origin.key)
     if part in (None, "train", "test") and (records.key or "") != origin.key:
