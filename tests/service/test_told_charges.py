@@ -11,7 +11,7 @@ from support.jobs import FIT, begun, ended
 from support.pages import ASK, field, send, sign_in
 from support.service import Running, running
 from tacit.accounting.ledger import Ledger
-from tacit.errors import LedgerBusy, LedgerMissing
+from tacit.errors import InvalidParameter, LedgerBusy, LedgerMissing
 from tacit.service import requests
 from tacit.service.datasets import RegisteredTable
 from tacit.service.refusals import unavailable
@@ -98,6 +98,20 @@ def test_a_job_that_may_have_been_added_is_not_told_as_uncharged(
     page = send(served, "/datasets/clinic/train", action="begin", key=key, **TRAIN)
     ended(served, served.get(f"/v1{page.url.path}").json()["job"])
     assert (again["state"], len(served.get("/v1/jobs").json()["jobs"]), _spent(served)) == ("done", 2, 0.75)
+
+
+def test_a_job_that_was_added_stands_whatever_would_be_refused_now(
+    served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked for again where it would make no sense any more: it is not told as uncharged, but as the job that it is."""
+    with monkeypatch.context() as patch:
+        patch.setattr(requests, "_keep", failing(unavailable("what the service remembers")))
+        served.post("/v1/datasets/clinic/fits", FIT, key="k")
+    (job,) = served.get("/v1/jobs").json()["jobs"]
+    with monkeypatch.context() as patch:
+        patch.setattr("tacit.service.jobs.asking.fits.prepared", failing(InvalidParameter("too large by now.")))
+        again = served.post("/v1/datasets/clinic/fits", FIT, key="k")
+    assert (again.status_code, again.json()["job"]["id"]) == (202, job["id"])
 
 
 def test_a_job_that_is_refused_is_told_as_uncharged(served: Running) -> None:

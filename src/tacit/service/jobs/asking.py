@@ -24,14 +24,17 @@ def asked_for(service: "Service", caller: Caller, name: str, kind: str, key: str
     asked = Asked(caller, key, f"{kind}s", service.datasets.of(caller, name), body)
 
     def compute(ledger: Ledger) -> Mapping[str, Any]:
+        assert ledger.standing.ticket is not None
+        ticket = JOB_TICKET + ledger.standing.ticket.name
+        known = service.jobs.under(ticket)
+        if known is not None:
+            return {"job": known.id}
         if kind == "fit":
             fits.prepared(asked.dataset, body)
         elif kind == "report":
             scores.prepared(asked.dataset, body, caller, service)
         else:
             opening.prepared(asked.dataset, body)
-        assert ledger.standing.ticket is not None
-        ticket = JOB_TICKET + ledger.standing.ticket.name
         return {"job": service.jobs.add(caller.name, ticket, name, kind, body).id}
 
     job = service.jobs.of(caller, answered(service.state, asked, compute, was_charged=_was_charged)["job"])

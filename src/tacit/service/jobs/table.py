@@ -114,6 +114,11 @@ class Jobs:
                 known = connection.execute(sa.select(JOB).where(JOB.c.ticket == ticket)).one()
         return Job.of(known)
 
+    def under(self, ticket: str) -> Job | None:
+        """Return the job that a ticket has, if it has one."""
+        row = self._state.row(sa.select(JOB).where(JOB.c.ticket == ticket))
+        return None if row is None else Job.of(row)
+
     def _check_room(self, connection: sa.Connection, owner: str) -> None:
         all_jobs = sa.select(sa.func.count()).select_from(JOB)
         unfinished, own = JOB.c.state.in_(UNFINISHED), JOB.c.owner == owner
