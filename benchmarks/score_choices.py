@@ -35,14 +35,16 @@ def cell(family: str, epsilon: float) -> str:
             continue
         model, rows = Said(None if number else range(answers.shape[1]), answers), np.arange(ROWS)
         held = SimpleNamespace(
-            number=number, range=(-1.0, 1.0), answers=answers, targets=truth, weights=None, model=model
+            number=number, range=(-1.0, 1.0), answers=answers, targets=truth, weights=None,
+            classes=None if number else model.classes_,
         )  # fmt: skip
         named = {"target_range": (-1.0, 1.0)} if number else {}
         own_off: dict[str, list[float]] = {}
         own_inside: dict[str, list[bool]] = {}
+        exact = scores.exact(held, rows)
         for release in range(RELEASES):
             found = report(model, rows, truth, epsilon=epsilon, random_state=1000 * seed + release, **named)
-            true = scores.exact(held, rows, found)
+            true = exact | scores.calibration(held, rows, found)
             for name, (value, noise, _) in scores.values(held, found).items():
                 own_off.setdefault(name, []).append(abs(value - true[name]))
                 own_inside.setdefault(name, []).append(noise[0] <= true[name] <= noise[1])
