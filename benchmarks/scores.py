@@ -66,8 +66,9 @@ class Said:
 
 
 def _count(rows: Any) -> int:
-    """Return how many rows are asked about: those of a table, or made-up ones."""
-    return int(next(iter(rows.values())).shape[0]) if isinstance(rows, dict) else len(rows)
+    """Return how many rows are asked about: those of a table, or made-up ones; persons have several each."""
+    weights = rows.weights() if hasattr(rows, "weights") else None
+    return len(rows if weights is None else weights)
 
 
 class Held:
