@@ -1,5 +1,6 @@
 """Labels and tasks that cannot match are refused by what is public, whatever the records, and not charged."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,42 @@ def test_without_a_list_of_classes_there_is_accuracy_and_no_more(ledger: Ledger)
             ask(Bare(), X, Y, epsilon=1.0, ledger=ledger)
     assert ledger.entries() == []
     assert 0 <= evaluation.accuracy(Bare(), X, Y, epsilon=1.0, ledger=ledger).value <= 1
+
+
+class Lists(Bare):
+    """A model that lists its classes in some way."""
+
+    def __init__(self, classes: Any) -> None:
+        self.classes_ = classes
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return what a model of two classes does."""
+        return NUMBERS.predict_proba(rows)
+
+
+@pytest.mark.parametrize("ask", ASK)
+@pytest.mark.parametrize(
+    "classes",
+    [{0, 1}, {0: "a", 1: "b"}, 2, "01", iter([0, 1]), [np.array([0, 1])] * 2, np.array([[0, 1]]), [[0], [1]], [None, 1],
+     [0, math.nan], [object(), 1]],
+    ids=str,
+)  # fmt: skip
+def test_classes_without_an_order_are_refused_before_the_charge(
+    classes: Any, ask: Callable[..., Any], ledger: Ledger
+) -> None:
+    """A set was counted and paid for, and then no report could be made of it."""
+    with pytest.raises(InvalidParameter, match="classes_ must list"):
+        ask(Lists(classes), X, Y, epsilon=1.0, ledger=ledger)
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("make", [list, tuple, pd.Series, pd.Categorical, pl.Series, pa.array])
+def test_classes_in_any_list_are_those_in_an_array(make: Callable[[Any], Any]) -> None:
+    """A report and a matrix over them are the same."""
+    classes = make([0, 1])
+    for ask in (evaluation.report, evaluation.confusion_matrix):
+        told = [str(ask(Lists(each), X, Y, epsilon=1.0, random_state=1)) for each in (np.array([0, 1]), classes)]
+        assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("ask", ASK)

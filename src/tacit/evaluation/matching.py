@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from tacit.data.labels import places
+from tacit.data.labels import column, label, places
 from tacit.data.records import Records
+from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+from tacit.numerics.attempts import attempt
 
 _TEXTS = re.compile(r"(large_)?(str(ing)?|utf8)(_view)?(\[.*\])?")
 _NUMBERS = re.compile(r"(u?int|float)\d+(\[.*\])?|double(\[.*\])?|bool(ean)?(\[.*\])?")
@@ -48,10 +50,20 @@ def refuse_without(model: Any, way: str) -> None:
         raise InvalidParameter(f"{name} has no {way}, which this score is made of: wanted a fitted classifier.")
 
 
-def refuse_unlisted(model: Any) -> None:
-    """Refuse a model that lists no classes, where a score is made of them."""
+def listed_classes(model: Any) -> AnyArray:
+    """Return the classes that a model tells apart, in its order; refuse one that lists none: scores are made of them.
+
+    Whatever is made of classes is made of this list: a model's own may be a set, or another list each time.
+    """
     if not tells_classes(model):
         raise InvalidParameter(f"{type(model).__name__} has no classes_, which list the classes that it tells apart.")
+    found = attempt(lambda: column(model.classes_), None)
+    if found is None or any(label(each) is None for each in found.tolist()):
+        raise InvalidParameter(
+            f"{type(model).__name__}.classes_ must list texts or numbers in a fixed order, as an array does. Nothing "
+            "was charged."
+        )
+    return found
 
 
 def refuse_predictor(model: Any) -> None:
@@ -70,9 +82,9 @@ def refuse_predictor(model: Any) -> None:
 
 def check_labels(model: Any, X: Any, y: Any) -> None:
     """Refuse labels that no class can match: of another stored type, or, for `Records`, none of the levels declared."""
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+    if not tells_classes(model):
         return
+    classes = listed_classes(model)
     if isinstance(X, Records):
         levels = X.schema.classes
         if levels and np.all(places(list(levels), classes) < 0):
@@ -81,7 +93,7 @@ def check_labels(model: Any, X: Any, y: Any) -> None:
                 "records with the schema that the model was fitted with. Nothing was charged."
             )
         return
-    texts = all(isinstance(each, str) for each in np.asarray(classes).tolist())
+    texts = all(isinstance(each, str) for each in classes.tolist())
     stored = _stored(y)
     if stored and stored != ("texts" if texts else "numbers"):
         raise InvalidParameter(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import RECORD, Unit
-from tacit.data.labels import column, places
+from tacit.data.labels import column
 from tacit.data.persons import Persons
 from tacit.data.records import Records, payer
 from tacit.data.values import numbers, objects
@@ -26,7 +26,7 @@ from tacit.evaluation.bins import LARGEST
 from tacit.evaluation.sketch import in_steps
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.reading import listed
-from tacit.numerics.arrays import Codes, Floats
+from tacit.numerics.arrays import Floats
 from tacit.releases import Release, Terms
 
 Answer = TypeVar("Answer")
@@ -130,11 +130,11 @@ def _of_length(row: object, length: int) -> list[Any]:
     return cells if cells is not None and len(cells) == length else [None] * length
 
 
-def scores_of(model: Any, held: HeldOut) -> tuple[Floats, bool]:
-    """Return a score for each row, or one for each class if there are several, and whether they are log-odds."""
-    count, size = len(held.targets), len(model.classes_)
+def scores_of(model: Any, held: HeldOut, size: int) -> tuple[Floats, bool]:
+    """Return a score for each row, or one for each class if there are more than two, and whether they are log-odds."""
+    count = len(held.targets)
     if hasattr(model, "predict_proba"):
-        likely = chances_of(model, held)
+        likely = chances_of(model, held, size)
         chances = likely[:, 1:] if size == 2 else likely
         with np.errstate(all="ignore"):
             odds = np.log(chances) - np.log1p(-chances)
@@ -149,9 +149,8 @@ def scores_of(model: Any, held: HeldOut) -> tuple[Floats, bool]:
     )
 
 
-def chances_of(model: Any, held: HeldOut) -> Floats:
-    """Return the probability of each class for each row."""
-    size = len(model.classes_)
+def chances_of(model: Any, held: HeldOut, size: int) -> Floats:
+    """Return the probability of each of so many classes for each row."""
     return said(asked(model.predict_proba, held, "probabilities", size), (len(held.targets), size))
 
 
@@ -161,8 +160,3 @@ def numbers_of(values: Any, count: int, low: float, high: float) -> Floats:
     read = said(values, (count,))
     with np.errstate(all="ignore"):
         return np.clip(np.nan_to_num((read - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
-
-
-def groups_of(model: Any, targets: NDArray[Any]) -> Codes:
-    """Return the class of each row, -1 for none."""
-    return places(targets, model.classes_)

@@ -13,13 +13,21 @@ from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
+from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, standing
 from tacit.estimators.parameters import known_range
 from tacit.evaluation.bins import LARGEST, LEVELS, Layout, outward
 from tacit.evaluation.figure import Report
-from tacit.evaluation.matching import check_labels, refuse_other_tasks, refuse_predictor, refuse_texts, tells_classes
-from tacit.evaluation.reading import SURE, asked, groups_of, held_out, numbers_of, predictions, scores_of
+from tacit.evaluation.matching import (
+    check_labels,
+    listed_classes,
+    refuse_other_tasks,
+    refuse_predictor,
+    refuse_texts,
+    tells_classes,
+)
+from tacit.evaluation.reading import SURE, asked, held_out, numbers_of, predictions, scores_of
 from tacit.evaluation.regression import RegressionReport
 from tacit.evaluation.several import ClassesReport
 from tacit.evaluation.sketch import RowMarks, Sketch
@@ -96,7 +104,8 @@ def report(
         )
     if target_range is not None:
         raise InvalidParameter("target_range is for a regression, and this model tells classes. Leave it out.")
-    size = len(model.classes_)
+    classes = listed_classes(model)
+    size = len(classes)
     if size < 2:
         raise InvalidParameter("the model knows one class only: there is nothing to score.")
     check_labels(model, X, y)
@@ -118,17 +127,17 @@ def report(
         pure=budget.is_pure,
     )
     sketch = Sketch(budget, layout, held.count)
-    values, _ = scores_of(model, held)
+    values, _ = scores_of(model, held, size)
+    known = places(held.targets, classes)
     right = None
     if size > 2:
-        guess = predictions(model, held)
-        right = (groups_of(model, guess) == groups_of(model, held.targets)) & (groups_of(model, held.targets) >= 0)
-    marks = RowMarks(values, groups_of(model, held.targets), right, held.weights)
+        right = (places(predictions(model, held), classes) == known) & (known >= 0)
+    marks = RowMarks(values, known, right, held.weights)
     found = held.release(sketch, marks, label, *sketch.public)
     if size > 2:
-        return ClassesReport(found, np.asarray(model.classes_), likely, level, cut, held.count, judged)
+        return ClassesReport(found, classes, likely, level, cut, held.count, judged)
     table = ScoreTable.of(found.value, [1, 0], 0, held.count)
-    return TwoClassReport(found, table, (model.classes_[0], model.classes_[1]), likely, level, cut, judged)
+    return TwoClassReport(found, table, (classes[0], classes[1]), likely, level, cut, judged)
 
 
 def _of_numbers(

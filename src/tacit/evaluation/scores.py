@@ -15,7 +15,7 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence, positive_number
 from tacit.data.labels import label as name
 from tacit.data.labels import places
-from tacit.evaluation.matching import check_labels, refuse_predictor, refuse_regression, refuse_unlisted, refuse_without
+from tacit.evaluation.matching import check_labels, listed_classes, refuse_predictor, refuse_regression, refuse_without
 from tacit.evaluation.reading import HeldOut, chances_of, held_out, predictions
 from tacit.mechanisms.gaussian import additive
 from tacit.mechanisms.reading import numbers
@@ -121,10 +121,10 @@ def log_loss(
     """
     top = positive_number("largest", largest)
     held = _held(model, X, y, groups, ledger, random_state)
-    refuse_unlisted(model)
+    classes = listed_classes(model)
     refuse_without(model, "predict_proba")
-    found = places(held.targets, model.classes_)
-    chances = chances_of(model, held)
+    found = places(held.targets, classes)
+    chances = chances_of(model, held, len(classes))
     own = np.where(found >= 0, chances[np.arange(len(found)), found], 0.0)
     losses = _losses(own, top)
     return _mean(losses, top, Budget(epsilon, delta), confidence, held, label)
@@ -151,18 +151,18 @@ def confusion_matrix(
     """
     level = checked_confidence(confidence)
     held = _held(model, X, y, groups, ledger, random_state)
-    refuse_unlisted(model)
+    classes = listed_classes(model)
     refuse_without(model, "predict")
-    size = len(model.classes_)
-    row = places(held.targets, model.classes_)
-    guess = places(predictions(model, held), model.classes_)
+    size = len(classes)
+    row = places(held.targets, classes)
+    guess = places(predictions(model, held), classes)
     known = (row >= 0) & (guess >= 0)
     cells = np.where(known, row * size + guess, 0)
     counts = np.bincount(cells, np.where(known, held.held_weights, 0.0), size**2)
     noise = additive(Budget(epsilon, delta), 2.0, math.sqrt(2.0), (size**2,))
     found = held.release(noise, counts, label, f"{size} classes")
     matrix = found.map(lambda flat: np.asarray(flat, dtype=np.float64).reshape(size, size))
-    return ConfusionMatrix(np.maximum(matrix.value, 0.0), np.asarray(model.classes_), noise.error(level), level, matrix)
+    return ConfusionMatrix(np.maximum(matrix.value, 0.0), classes, noise.error(level), level, matrix)
 
 
 def _held(model: Any, X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:
