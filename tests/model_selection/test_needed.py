@@ -54,12 +54,31 @@ def test_arrays_must_be_said_to_be_public():
 @pytest.mark.parametrize(
     ("estimator", "data", "changes"),
     [(PrivateLinearRegression(), SCHEMA, {"n": 9}), (MODEL, SCHEMA, {}), (MODEL, SCHEMA, {"n": 9, "accuracy": 1}),
-     (MODEL, SCHEMA, {"n": 0}), (MODEL, SCHEMA, {"n": 9, "repeats": 0})],
+     (MODEL, SCHEMA, {"n": 0}), (MODEL, SCHEMA, {"n": 1}), (MODEL, SCHEMA, {"n": 9, "repeats": 0})],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(estimator, data, changes):
     """A classifier, a number of records, an accuracy between 0 and 1."""
     with pytest.raises(InvalidParameter):
         epsilon_for(estimator, data, **({"accuracy": 0.8} | changes))
+
+
+@pytest.mark.parametrize(
+    "data", [5, None, "ab", (1,), (np.zeros((9, 2)), np.arange(9) % 2, 3), np.zeros((2, 3))], ids=str
+)
+def test_what_is_no_data_is_refused_in_words(data):
+    """Neither a schema nor records nor a pair: numpy's and Python's own errors said nothing of that."""
+    with tacit.public_data(), pytest.raises(InvalidParameter, match=r"Records or a pair \(X, y\)"):
+        epsilon_for(MODEL, data, accuracy=0.8)
+
+
+def test_one_record_cannot_be_learned_from_and_judged_on():
+    """Wherever it comes from; two can."""
+    one = Records({"a": [0.5], "b": [0.5], "yes": [True]}, SCHEMA)
+    with pytest.raises(InvalidParameter, match="at least 2 records"):
+        epsilon_for(MODEL, one, accuracy=0.8)
+    with tacit.public_data(), pytest.raises(InvalidParameter, match="at least 2 records"):
+        epsilon_for(MODEL, one, accuracy=0.8)
+    assert epsilon_for(MODEL, SCHEMA, n=2, accuracy=0.8, repeats=1).epsilon > 0
 
 
 def test_the_rule_of_thumb_is_for_public_quantities():

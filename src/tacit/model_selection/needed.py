@@ -120,6 +120,8 @@ def _rehearsed(data: Any, n: int | None, seed: int, signal: float) -> tuple[tupl
         return (data.twin(n, seed, signal=signal),), f"{n:,} made-up records"
     if isinstance(data, Records) and not (said_public() or data.is_twin):
         return (data.schema.twin(data.n if n is None else n, seed, signal=signal),), f"{n or data.n:,} made-up records"
+    if not isinstance(data, Records) and not (isinstance(data, tuple | list) and len(data) == 2):
+        raise InvalidParameter(f"data must be a Schema, Records or a pair (X, y), got {type(data).__name__}.")
     if not isinstance(data, Records) and not said_public():
         raise InvalidParameter(
             "rehearsals are not private, so that rows must be public: say so, with tacit.public_data(): ..., or give "
@@ -132,6 +134,8 @@ def _rehearsed(data: Any, n: int | None, seed: int, signal: float) -> tuple[tupl
 
 def _cut(estimator: Any, arguments: tuple[Any, ...], repeat: int) -> tuple[Data, Data]:
     data = Data.of(clone(estimator).set_params(epsilon=1.0), *arguments, *(() if len(arguments) == 2 else (None,)))
+    if data.slots < 2:
+        raise InvalidParameter(f"at least 2 {data.unit.kind}s are needed, to learn from and to judge on, got 1.")
     order = np.roll(places(data.slots), repeat * data.slots // 7)
     held = np.zeros(data.slots, dtype=np.bool_)
     held[order[: max(1, round(_HELD_OUT * data.slots))]] = True
