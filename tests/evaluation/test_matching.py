@@ -141,7 +141,7 @@ class Lists(Bare):
     "classes",
     [{0, 1}, {0: "a", 1: "b"}, 2, "01", iter([0, 1]), [np.array([0, 1])] * 2, np.array([[0, 1]]), [[0], [1]], [None, 1],
      [0, math.nan], [object(), 1]],
-    ids=str,
+    ids=lambda classes: type(classes).__name__,
 )  # fmt: skip
 def test_classes_without_an_order_are_refused_before_the_charge(
     classes: Any, ask: Callable[..., Any], ledger: Ledger
