@@ -12,7 +12,7 @@ import pytest
 
 import support
 from tacit.accounting import Ledger
-from tacit.accounting import answers as answers_module
+from tacit.accounting.answers import InLedger
 from tacit.budget import Budget
 from tacit.data import Category, Flag, Key, Moment, Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerBusy, QueryFailed
@@ -166,7 +166,7 @@ def test_an_answer_that_cannot_be_written_down_was_still_paid_and_is_kept_in_mem
         raise LedgerBusy("busy")
 
     with monkeypatch.context() as patch:
-        patch.setattr(answers_module, "record", busy)
+        patch.setattr(InLedger, "record", busy)
         with pytest.raises(LedgerBusy):
             oracle.ask(StatisticalQuery(_positive), epsilon=0.3)
     assert ledger.spent == Budget(0.3)
