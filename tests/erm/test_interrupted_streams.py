@@ -18,7 +18,7 @@ import tacit.estimators.elsewhere as encoding
 from support.fits import MODELS, people, schema_for
 from support.stored_people import in_postgresql
 from tacit import Budget, Ledger, PrivateKernelClassifier, PrivateLogisticRegression
-from tacit.data import Records
+from tacit.data import PublicEncoder, Records
 from tacit.errors import FileNotWritten, QueryFailed, TacitError
 from tacit.kernels import RBF
 from tacit.numerics.disk import DiskWriter, _File
@@ -70,17 +70,17 @@ def test_files_that_change_while_they_are_encoded_are_refused_uncharged(
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False)
     records = Records(path, schema_for("answer"), memory=SMALL)
-    honest = DiskWriter.append
+    honest = PublicEncoder.lots
 
-    def changing(writer: DiskWriter, rows: Any) -> None:
-        honest(writer, rows)
+    def changing(encoder: PublicEncoder, block: Any) -> Any:
         if change == "disappears":
             path.unlink(missing_ok=True)
         else:
             with path.open("a") as file:
                 file.write("1.0,1.0,a,yes,low,1.0,7\n")
+        return honest(encoder, block)
 
-    monkeypatch.setattr(DiskWriter, "append", changing)
+    monkeypatch.setattr(PublicEncoder, "lots", changing)
     told = _fails(PrivateLogisticRegression(1.0, ledger=ledger), records, TacitError)
     assert "not those that were opened" in told
     assert "nothing was charged" in told
