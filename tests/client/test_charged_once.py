@@ -1,6 +1,7 @@
 """Charged once: a client that is refused says what was charged, and the key with which to come again for nothing."""
 
 import re
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from support.served import served
 from support.service import running
 from tacit import Client, PrivateLogisticRegression, StatisticalQuery
+from tacit.client import dataset
 from tacit.client.wire import charged_once, refusal
 from tacit.errors import BudgetExceeded, LedgerMissing, ServiceError, TacitError
 from tacit.service import requests
@@ -34,6 +36,11 @@ def spent(found):
 def failing(*_, **__):
     """Fail as a state that cannot be reached."""
     raise unavailable("what the service remembers")
+
+
+def interrupted(*_):
+    """Fail as a call that its user ends."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
@@ -88,6 +95,22 @@ def test_a_fit_whose_file_cannot_be_fetched_is_not_paid_twice(clinic, monkeypatc
             data.fit(PrivateLogisticRegression(epsilon=0.5))
     key = re.search(r"key='(\w+)'", str(caught.value))[1]
     data.fit(PrivateLogisticRegression(epsilon=0.5), key=key)
+    assert spent(found) == 0.5
+
+
+@pytest.mark.parametrize("how", ["interrupted", "its file cut"])
+def test_a_fit_that_ends_by_anything_else_names_its_key(clinic, monkeypatch, how):
+    """Interrupted while it waits, or its file does not load: with the key that is said it is paid once."""
+    found, data = clinic
+    with monkeypatch.context() as patch:
+        if how == "interrupted":
+            patch.setattr(dataset, "time", SimpleNamespace(sleep=interrupted))
+        else:
+            patch.setattr(type(data._wire), "file", lambda *_: b"not all of it")
+        with pytest.raises((TacitError, KeyboardInterrupt)) as caught:
+            data.fit(PrivateLogisticRegression(epsilon=0.5))
+    said = " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    data.fit(PrivateLogisticRegression(epsilon=0.5), key=re.search(r"key='(\w+)'", said)[1])
     assert spent(found) == 0.5
 
 

@@ -21,7 +21,6 @@ from tacit.estimators.exact_scores import exact_score
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
-from tacit.models.file import load_bytes
 from tacit.queries.oracle.oracle import Answer
 from tacit.queries.oracle.plan import Plan, Target
 from tacit.releases import Release
@@ -166,8 +165,7 @@ class AnyDataset(ABC):
 
         Its own parameters say what it costs (`epsilon`, `delta`). `tacit.progress()` shows how far it is.
         """
-        name, file = self._fitted(plain_of(estimator), self._checked_part(part), checked_key(key))
-        model = load_bytes(file)
+        name, model = self._fitted(plain_of(estimator), self._checked_part(part), checked_key(key))
         self._served[model] = name
         return model
 
@@ -214,8 +212,8 @@ class AnyDataset(ABC):
         """Return who answers queries."""
 
     @abstractmethod
-    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
-        """Fit, and return what to call the model and the bytes of its file."""
+    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, Any]:
+        """Fit, and return what to call the model, and the model as loaded from its file."""
 
     @abstractmethod
     def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:

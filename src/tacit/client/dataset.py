@@ -15,6 +15,7 @@ from tacit.client.wire import Wire, charged_once, named
 from tacit.evaluation import Report
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
+from tacit.models.file import load_bytes
 from tacit.numerics.progress import told
 from tacit.queries.oracle.oracle import Answer
 from tacit.queries.oracle.plan import Plan
@@ -48,10 +49,10 @@ class Dataset(AnyDataset):
     def _asked(self, part: str) -> AnyOracle:
         return ServedOracle(self._wire, self, part)
 
-    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
+    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, Any]:
         with charged_once(key) as key:
             model = str(self._job("fits", {**estimator, "part": part}, key)["model"])
-            return model, self._wire.patient.file("models", model)
+            return model, load_bytes(self._wire.patient.file("models", model))
 
     def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:
         body = {"model": self._id_of(model), "part": part, "epsilon": epsilon, "delta": delta}
@@ -132,13 +133,13 @@ class ServedOracle(AnyOracle):
         with charged_once(key) as key:
             told_ = self._wire.post("datasets", self._dataset.name, "queries", body=body, key=key)
             cost, plan = amount(told_["cost"]), plan_of(told_["plan"])
-        return [
-            Answer(
-                each["value"] if np.ndim(each["value"]) == 0 else np.array(each["value"], dtype=np.float64),
-                each["tolerance"], each["confidence"], cost, plan, True, bool(told_["repeated"]),
-            )
-            for each in told_["answers"]
-        ]  # fmt: skip
+            return [
+                Answer(
+                    each["value"] if np.ndim(each["value"]) == 0 else np.array(each["value"], dtype=np.float64),
+                    each["tolerance"], each["confidence"], cost, plan, True, bool(told_["repeated"]),
+                )
+                for each in told_["answers"]
+            ]  # fmt: skip
 
 
 @final

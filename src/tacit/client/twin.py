@@ -15,7 +15,7 @@ from tacit.evaluation import Report, report
 from tacit.evaluation.foreseen import foreseen_sketch
 from tacit.kernels.interactive.predictor import InteractiveKernelPredictor
 from tacit.kernels.interactive.session import PointAnswers
-from tacit.models.file import bytes_of
+from tacit.models.file import bytes_of, load_bytes
 from tacit.queries.oracle.oracle import Answer, StatisticalOracle
 from tacit.queries.oracle.plan import Plan
 from tacit.service.estimators import estimator_of, predictor_of
@@ -67,9 +67,9 @@ class Twin(AnyDataset):
     def _asked(self, part: str) -> AnyOracle:
         return TwinOracle(StatisticalOracle(self._records[part]), self)
 
-    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, bytes]:
+    def _fitted(self, estimator: Mapping[str, Any], part: str, key: str | None) -> tuple[str, Any]:
         fresh, records = self._prepared(estimator_of(estimator), part)
-        return "twin", b"".join(bytes_of(fresh.fit(records)))
+        return "twin", load_bytes(b"".join(bytes_of(fresh.fit(records))))
 
     def _judged(self, model: Any, part: str, epsilon: float, delta: float, key: str | None) -> Report:
         self._price_of_report(model, part, epsilon, delta, None)

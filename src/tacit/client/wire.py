@@ -133,16 +133,21 @@ def charged_once(key: str | None) -> Iterator[str]:
     Without the key, which the caller may not know, to come again would be another request, and charged again.
     """
     key = key or unique_name()
+    again = f"the same call with key={key!r}"
+    unknown = f"It is not known whether it was charged: {again} is charged once."
     try:
         yield key
     except TacitError as error:
-        again = f"the same call with key={key!r}"
         words = {
             True: f"It was charged: {again} costs nothing more.",
             False: "" if "othing was charged" in str(error) else "Nothing was charged.",
-            None: f"It is not known whether it was charged: {again} is charged once.",
+            None: unknown,
         }[error.charged]
         failure = named(type(error).__name__, f"{error} {words}".strip(), error.charged)
+    except BaseException as error:
+        # Whoever interrupts a long wait, too, is to come again for what was paid.
+        error.add_note(unknown)
+        raise
     else:
         return
     raise failure
