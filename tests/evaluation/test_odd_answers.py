@@ -50,10 +50,7 @@ class Predicts:
 
 
 def _auc(method: str, answer: Any) -> float:
-    edges = (-1.0, -0.25, 0.0, 0.25, 1.0) if method == "decision_function" else (0.1, 0.3, 0.6, 0.9)
-    report = evaluation.report(
-        Says(method, answer), LABELS, LABELS, epsilon=1e6, bins=edges, random_state=0, threshold=0.5
-    )
+    report = evaluation.report(Says(method, answer), LABELS, LABELS, epsilon=1e6, random_state=0, threshold=0.5)
     return report.auc.value
 
 
@@ -87,9 +84,7 @@ def test_an_odd_number_is_that_rows_alone(cell: int, where: str) -> None:
         said: list[Any] = [20.0 if place % 2 else NONE for place in range(SIZE - 1)]
         true: list[Any] = [NONE if place % 2 else 12.0 for place in range(SIZE - 1)]
         said, true = [*said, last if where == "prediction" else 15.0], [*true, last if where == "target" else 15.0]
-        report = evaluation.report(
-            Predicts(said), LABELS, true, epsilon=1e6, target_range=(10, 20), random_state=0, bins=16
-        )
+        report = evaluation.report(Predicts(said), LABELS, true, epsilon=1e6, target_range=(10, 20), random_state=0)
         return report.mean_error.value
 
     assert abs(mean_error(ODD[cell]) - mean_error(15.0)) <= 10 / SIZE + 1e-2

@@ -240,25 +240,17 @@ class Scores:
         return np.array(self._scores)
 
 
-@pytest.mark.parametrize("bins", ["auto", (-1.0, 0.0, 1.0)], ids=str)
 @pytest.mark.parametrize("odd", [0.5, 5e-324, -1e-310, 1e308, -math.inf, math.nan])
-def test_where_floating_point_errors_are_raised_no_score_raises_one(odd: float, bins: Any) -> None:
+def test_where_floating_point_errors_are_raised_no_score_raises_one(odd: float) -> None:
     """A score that is subnormal beside a public edge was told apart by an exception after the charge."""
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = evaluation.report(Scores(odd), LABELS, LABELS, epsilon=1.0, bins=bins)
+        found = evaluation.report(Scores(odd), LABELS, LABELS, epsilon=1.0)
     assert found.release.private
 
 
-@pytest.mark.parametrize("bins", [(0.0, 1e-99), (1.0, 1.0 + 2**-52), (-1e-99, 0.0, 1e-99)], ids=str)
-def test_edges_next_to_each_other_make_figures_without_a_warning(bins: Any) -> None:
+@pytest.mark.parametrize("threshold", [1e-99, -1e-99, 1.0 + 2**-52, 5e-324])
+def test_a_threshold_next_to_an_edge_makes_figures_without_a_warning(threshold: float) -> None:
     """Parts of such bins have no width: what lies in them is on one side of every threshold."""
-    found = evaluation.report(Scores(0.5), LABELS, LABELS, epsilon=1.0, bins=bins)
+    found = evaluation.report(Scores(0.5), LABELS, LABELS, epsilon=1.0, threshold=threshold)
     assert all(math.isfinite(figure.value) for figure in found.figures().values())
-
-
-def test_edges_that_are_one_in_doubles_are_refused(ledger: Ledger) -> None:
-    """A bin without any width would fail after the charge."""
-    with pytest.raises(InvalidParameter, match="must rise"):
-        evaluation.report(Scores(0.5), LABELS, LABELS, epsilon=1.0, bins=(0.0, 5e-324), ledger=ledger)
-    assert not ledger.spent

@@ -1,4 +1,4 @@
-"""Where the bins of a table of scores are: given, or chosen from a noisy tree of counts."""
+"""Where the bins of a table of scores are: laid by public facts, or chosen from a noisy tree of counts."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -65,8 +65,8 @@ class Layout:
     "two" classes: one number, in the group of the row's class. "several" classes: one number a class; that of the
     row's own class is counted in the group of that class, the others in groups for the rest, with a smaller weight.
     "numbers": each number in a group, and a tree, of its own. At `fixed` edges bins share nothing, so that what lies
-    above is counted and not estimated. The other edges are `given`, or else chosen. `low` and `high` bound all numbers:
-    scores that are as low or as high, of which a model is certain, have bins of their own.
+    above is counted and not estimated. The other edges are `given` by public facts, or else chosen. `low` and `high`
+    bound all numbers: scores that are as low or as high, of which a model is certain, have bins of their own.
     `log_odds` says that numbers are such, and not scores on a scale that nobody knows.
     """
 
@@ -167,7 +167,7 @@ class Layout:
     def said(self) -> str:
         """One phrase about the table."""
         what = {"two": "2 classes", "several": f"{self.classes} classes", "numbers": "errors and targets"}[self.kind]
-        where = "chosen with noise" if self.chosen else "given"
+        where = "chosen with noise" if self.chosen else "laid by public facts"
         return f"a table of {what} in {self.bins} bins, {where}"
 
     @property

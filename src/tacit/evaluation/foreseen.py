@@ -8,15 +8,15 @@ from tacit.budget import Budget
 from tacit.checks import checked_confidence
 from tacit.evaluation.bins import Layout
 from tacit.evaluation.reading import SURE
-from tacit.evaluation.reporting import _bins, _given
+from tacit.evaluation.reporting import _bins, _laid
 from tacit.evaluation.sketch import Sketch
 
 
 def foreseen_sketch(n: int, budget: Budget) -> Sketch:
     """Return the noise of a report on a model of two classes and n records; its event is that of every report."""
     layout = Layout(
-        kind="two", classes=2, bins=_bins("auto", budget, n), fixed=(0.0,),
-        given=_given("auto", True, budget, n, True), low=-SURE, high=SURE, log_odds=True, pure=budget.is_pure,
+        kind="two", classes=2, bins=_bins(budget, n), fixed=(0.0,),
+        given=_laid(budget, n, True), low=-SURE, high=SURE, log_odds=True, pure=budget.is_pure,
     )  # fmt: skip
     return Sketch(budget, layout, n)
 

@@ -14,10 +14,20 @@ from tacit.checks import checked_confidence, finite_number, shown
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation.figure import Figure, Range, Report
+from tacit.evaluation.knots import PARTS
 from tacit.evaluation.quotients import fieller, mean
 from tacit.evaluation.table import BLUR, Measure, ScoreTable
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release
+
+_MOST = 2.0
+"""No error is farther from 0, in halves of the target's range."""
+
+_NARROW = 4e-6
+"""Bins that are narrower than this part of it say no more than that errors lie in them."""
+
+_UNSEEN = 0.25
+"""Bins are fitted by quarters of the records: where noise could hide more at one place, they fit nothing."""
 
 
 @final
@@ -99,11 +109,11 @@ class RegressionReport(Report):
     @cached_property
     def median_absolute_error(self) -> Figure:
         """The absolute error that half of the records stay below."""
-        return self._crossing(np.abs(self.errors.places), 0.5)
+        return self._crossing(0.5, absolute=True)
 
     def error_quantile(self, share: float) -> Figure:
         """Return the number that this share of the errors lies below."""
-        return self._crossing(self.errors.places, checked_confidence(share, "share"))
+        return self._crossing(checked_confidence(share, "share"), absolute=False)
 
     def coverage(self, low: float, high: float) -> Figure:
         """Return the share of records whose target lies between prediction + low and prediction + high.
@@ -150,23 +160,33 @@ class RegressionReport(Report):
         found = mean(table, losses[None] * unit, table.floor).figure(self.confidence, limits)
         return found.with_value(min(max(float(settled), limits[0]), limits[1]))
 
-    def _crossing(self, numbers: Floats, share: float) -> Figure:
-        """Return where the distribution of numbers reaches a share, with bounds by where it could."""
-        order = np.argsort(numbers, kind="stable")
-        ordered = numbers[order] * self._unit
-        below = np.maximum.accumulate(np.cumsum(self.errors.masses[0][order]))
-        below = np.clip(below / max(float(below[-1]), 1e-9), 0.0, 1.0)
+    def _crossing(self, share: float, absolute: bool) -> Figure:
+        """Return where the distribution of errors, or of how far they are from 0, reaches a share.
 
-        def reached(level: float) -> float:
-            return float(np.interp(level, below, ordered))
+        Its bounds are where it could. They end at the ends of bins where bins could not be fitted to the errors, or
+        are too narrow to say where errors lie in them.
+        """
+        table = self.errors
+        ends = np.clip(table.knots.places(np.linspace(0, 1, PARTS + 1)), -_MOST, _MOST)
+        steps, sums = np.append(ends[:, :-1], ends[-1, -1]), np.append(0.0, np.cumsum(table.settled.shown[0]))
+        numbers = np.unique(np.abs(steps)) if absolute else steps
+        below = np.interp(numbers, steps, sums) - (np.interp(-numbers, steps, sums) if absolute else 0.0)
+        below = below / max(float(below[-1]), 1e-9)
+        whole = (table.unseen > _UNSEEN * table.size) | (ends[:, -1] - ends[:, 0] < _NARROW)
+        first, last = ends[whole][:, [0, -1]].T
+        if absolute:
+            first, last = np.maximum(np.maximum(first, -last), 0.0), np.maximum(-first, last)
 
-        value = reached(share)
-        here = self._figure(self.errors, (numbers * self._unit <= value).astype(np.float64), 1.0, (0.0, 1.0))
-        ranges = [
-            (reached(share - (here.value - low)), reached(share + (high - here.value)))
-            for low, high in (here.noise, here.sampling, here.interval)
-        ]
-        return Figure(value, ranges[0], ranges[1], ranges[2], self.confidence)
+        def reached(least: float, most: float) -> Range:
+            low, high = np.interp((share - least, share + most), below, numbers).tolist()
+            met = (first <= high) & (low <= last)
+            return min([low, *first[met]]) * self._unit, max([high, *last[met]]) * self._unit
+
+        value = float(np.interp(share, below, numbers))
+        inside = (table.above(-value) if absolute else 1.0) - table.above(value)
+        here = self._figure(table, inside, 1.0, (0.0, 1.0))
+        ranges = [reached(here.value - low, high - here.value) for low, high in _ranges(here)]
+        return Figure(value * self._unit, ranges[0], ranges[1], ranges[2], self.confidence)
 
 
 def _ranges(figure: Figure) -> tuple[Range, Range, Range]:

@@ -2,9 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +10,7 @@ from numpy.typing import ArrayLike
 from tacit.accounting.analytic import gaussian_shift
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
-from tacit.checks import checked_confidence, checked_share, finite_number, is_whole
+from tacit.checks import checked_confidence, checked_share, finite_number
 from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import FITTED, standing
@@ -41,10 +39,8 @@ _CLEAR, _WELL_CLEAR, _LOOK = 4.0, 25.0, 1 / 8
 _USUAL, _NEAR = 3.0, 0.75
 """Where edges are if they cannot be chosen: log-odds or scores, and errors in parts of half the target's range."""
 
-Bins = Literal["auto"] | int | Sequence[float]
-
 _LEAST = 1e-100
-"""Edges nearer to 0 than this are 0: bins that are narrower have no width in doubles."""
+"""A threshold nearer to 0 than this is 0: bins that are narrower have no width in doubles."""
 
 _WIDEST = 1e100
 """How far from 0 a range of targets may reach, as that of a declared number."""
@@ -63,7 +59,6 @@ def report(
     delta: float = 0.0,
     groups: object = None,
     ledger: Ledger | None = None,
-    bins: Bins = "auto",
     threshold: float | None = None,
     target_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
@@ -85,8 +80,6 @@ def report(
         was fitted to, warns of records that the model was fitted to, and says "judged" of what is not known.
     groups : the ids of the persons whose rows X holds, one for each row, for a ledger of persons.
     epsilon, delta, ledger : what it costs and who pays; a part of a split pays from its own account.
-    bins : how many, chosen with a small part of the budget where scores are; or public edges (probabilities, or scores
-        of a model that has none; for regressions errors), for which all of the budget counts.
     threshold : above which the second class is predicted; one half, or 0 for a model without probabilities. What lies
         above it is counted; at other thresholds it is interpolated within a bin.
     target_range : for a regression (low, high), to which targets and predictions are clipped; `Records` declare it.
@@ -99,9 +92,7 @@ def report(
     refuse_predictor(model)
     refuse_other_tasks(model)
     if not tells_classes(model):
-        return _of_numbers(
-            model, X, y, groups, budget, ledger, bins, threshold, target_range, level, label, random_state
-        )
+        return _of_numbers(model, X, y, groups, budget, ledger, threshold, target_range, level, label, random_state)
     if target_range is not None:
         raise InvalidParameter("target_range is for a regression, and this model tells classes. Leave it out.")
     classes = listed_classes(model)
@@ -114,13 +105,13 @@ def report(
     likely = hasattr(model, "predict_proba")
     cut = _threshold(threshold, likely)
     top = SURE if likely else LARGEST
-    fixed = (_place(cut, likely),)
+    fixed, half = (_place(cut, likely),), held.count * 2 // size
     layout = Layout(
         kind="two" if size == 2 else "several",
         classes=size,
-        bins=_bins(bins, budget, held.count * 2 // size),
+        bins=_bins(budget, half),
         fixed=fixed,
-        given=_given(bins, likely, budget, held.count * 2 // size, likely and size == 2),
+        given=_laid(budget, half, likely and size == 2),
         low=-top,
         high=top,
         log_odds=likely,
@@ -147,7 +138,6 @@ def _of_numbers(
     groups: object,
     budget: Budget,
     ledger: Ledger | None,
-    bins: Bins,
     threshold: float | None,
     target_range: tuple[float, float] | None,
     confidence: float,
@@ -166,15 +156,13 @@ def _of_numbers(
     )
     if max(-low, high) > _WIDEST:
         raise InvalidParameter("target_range must lie within 1e100 of 0: squared errors of a wider one are no numbers.")
-    edges = tuple(each / ((high - low) / 2) for each in _edges(bins, False))
-    if not edges and not _can_choose(budget, 2, held.count):
-        edges = tuple(outward(0.0, _NEAR, _bins(bins, budget, held.count)).tolist())
+    count, chosen = _bins(budget, held.count), _can_choose(budget, 2, held.count)
     layout = Layout(
         kind="numbers",
         classes=1,
-        bins=_bins(bins, budget, held.count),
+        bins=count,
         fixed=(),
-        given=edges,
+        given=() if chosen else tuple(outward(0.0, _NEAR, count).tolist()),
         low=-2.0,
         high=2.0,
         log_odds=False,
@@ -202,41 +190,17 @@ def _standing(model: Any, X: Any) -> str:
     return found
 
 
-def _bins(bins: Bins, budget: Budget, count: int) -> int:
-    """Return how many bins there are."""
-    if isinstance(bins, str):
-        if bins != "auto":
-            raise InvalidParameter(f"bins must be 'auto', a number from 4 to 512, or a list of edges, got {bins!r}.")
-        worth = budget.epsilon if budget.is_pure else 2 * gaussian_shift(budget)
-        return int(np.clip(2 * round(_GROWTH * math.cbrt(count * min(worth, 1e6))), _FEWEST, _MOST))
-    if is_whole(bins):
-        if not 4 <= int(bins) <= 512:  # type: ignore[arg-type]
-            raise InvalidParameter(f"bins must be a number from 4 to 512, or a list of edges, got {bins!r}.")
-        return int(bins)  # type: ignore[arg-type]
-    return len(_edges(bins, False)) + 1
+def _bins(budget: Budget, count: int) -> int:
+    """Return how many bins there are: with fewer binning would do more than ranges say, more would only add noise."""
+    worth = budget.epsilon if budget.is_pure else 2 * gaussian_shift(budget)
+    return int(np.clip(2 * round(_GROWTH * math.cbrt(count * min(worth, 1e6))), _FEWEST, _MOST))
 
 
-def _edges(bins: Bins, likely: bool) -> tuple[float, ...]:
-    """Return the edges that were given, where scores are counted."""
-    if isinstance(bins, str) or is_whole(bins):
+def _laid(budget: Budget, count: int, usual: bool) -> tuple[float, ...]:
+    """Return usual edges where noise would choose, the sooner if they are known to fit; else none."""
+    if _can_choose(budget, 1, count, _WELL_CLEAR if usual else _CLEAR):
         return ()
-    if not isinstance(bins, Sequence | np.ndarray) or len(bins) < 2:
-        raise InvalidParameter("bins must be 'auto', a number from 4 to 512, or a list of at least two edges.")
-    edges = [
-        _place(checked_share("each edge", float(each)) if likely else finite_number("each edge", each), likely)
-        for each in bins
-    ]
-    if any(not low < high for low, high in pairwise(edges)):
-        raise InvalidParameter("the edges of bins must rise.")
-    return tuple(edges)
-
-
-def _given(bins: Bins, likely: bool, budget: Budget, count: int, usual: bool) -> tuple[float, ...]:
-    """Return the edges that were given; usual ones where noise would choose, the sooner if they are known to fit."""
-    edges = _edges(bins, likely)
-    if edges or _can_choose(budget, 1, count, _WELL_CLEAR if usual else _CLEAR):
-        return edges
-    return tuple(np.linspace(-_USUAL, _USUAL, _bins(bins, budget, count) - 1).tolist())
+    return tuple(np.linspace(-_USUAL, _USUAL, _bins(budget, count) - 1).tolist())
 
 
 def _can_choose(budget: Budget, trees: int, count: int, clear: float = _CLEAR) -> bool:

@@ -80,12 +80,9 @@ class Sketch(Mechanism[RowMarks, Sketched]):
     def __post_init__(self) -> None:
         checked_budget(self.budget)
         if self.layout.cells > LARGEST_TABLE:
-            most, bins = self.layout.most_classes, self.layout.bins
-            if self.layout.kind != "several":
-                raise InvalidParameter(f"{bins:,} bins are too many to release. Use fewer. Nothing was charged.")
             raise InvalidParameter(
-                f"{self.layout.classes:,} classes are too many: with {bins} bins there may be at most {most:,}. Use "
-                "fewer bins, or a model that tells fewer classes. Nothing was charged."
+                f"{self.layout.classes:,} classes are too many: with {self.layout.bins} bins there may be at most "
+                f"{self.layout.most_classes:,}. Use a model that tells fewer classes. Nothing was charged."
             )
         for share in self.shares:
             _ = self._law(share, 1.0)

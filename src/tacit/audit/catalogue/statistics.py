@@ -1,5 +1,6 @@
 """Audits of private statistics, scores and the oracle: records as they come, clipped by the function itself."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from tacit.queries import StatisticalOracle, StatisticalQuery
 __all__ = ["STATISTICS"]
 
 _PLAYS, _ORACLE_PLAYS = 6_000, 3_000
-_FAR, _LOUD = 1e6, 1e5
+_FAR, _LOUD = 1e6, 200.0
 _AGES = [20.0, 40.0, 60.0]
 _LOW_ANSWER, _HIGH_ANSWER = Canary((-1.0,)), Canary((1.0,))
 
@@ -64,6 +65,16 @@ _OLD = _PublicModel((False, True), _by_age)
 _THIRDS = _PublicModel((0, 1, 2), lambda ages: np.where(ages[:, None] < 50, [1.0, 0.0, 0.0], [0.0, 0.5, 0.5]))
 
 
+class _Ages:
+    """A public model whose scores are ages, from 50 on."""
+
+    classes_ = (False, True)
+
+    def decision_function(self, ages: Any) -> Any:
+        """Return by how much every age is above 50."""
+        return np.asarray(ages) - 50.0
+
+
 class _Fifty:
     """A public regression that says 50 of everybody."""
 
@@ -72,26 +83,39 @@ class _Fifty:
         return np.full(len(ages), 50.0)
 
 
-def _report(ages: Any, bins: Any = "auto", **budget: Any) -> Floats:
+def _report(ages: Any, model: Any = _OLD, **budget: Any) -> Floats:
     """What is released about the lowest of the one class and the highest of the other, which the record can be."""
-    young, old = evaluation.report(_OLD, ages, ages > 50, bins=bins, **budget).release.value.counts
+    young, old = evaluation.report(model, ages, ages > 50, **budget).release.value.counts
     return np.array([young[0], old[-1]])
 
 
 def _table(ages: Any, **budget: Any) -> Floats:
     """The whole table of three classes, each number in units of its noise."""
     labels = np.where(np.asarray(ages) < 50, 0, 2)
-    table = evaluation.report(_THIRDS, ages, labels, bins=[0.3, 0.5, 0.7], **budget).release.value
+    table = evaluation.report(_THIRDS, ages, labels, **budget).release.value
     counts = [count / noise for count, noise in zip(table.counts, table.count_noise, strict=True)]
     assert table.right is not None
     return np.concatenate([*counts, table.right.ravel() / table.right_noise])
 
 
+def _along(table: Callable[..., Floats]) -> Canary:
+    """Bob looks along the difference that the record makes to a table, of which a rehearsal with one record tells."""
+    first, second = (table(np.array([age]), epsilon=_LOUD, random_state=0) for age in (-_FAR, _FAR))
+    return Canary(tuple(((second - first) / _LOUD).round(2).tolist()))
+
+
 def _several(question: Question) -> Case:
-    """Three classes; Bob looks along the difference that the record makes to the table, of which a rehearsal tells."""
-    first, second = (_table(np.array([age]), epsilon=_LOUD, random_state=0) for age in (-_FAR, _FAR))
-    moved = Canary(tuple(((second - first) / _LOUD).round(3).tolist()))
-    return _of_ages(_table, moved, **_SCORES, classes="several")(question)
+    """Three classes, and what is counted of each."""
+    return _of_ages(_table, _along(_table), **_SCORES, classes="several")(question)
+
+
+def _chosen(question: Question) -> Case:
+    """So many records, with scores on a scale that nobody knows, that bins are chosen by what they are."""
+    rest = np.tile(_AGES, math.ceil(100 / min(1.0, question.epsilon)))
+    first, second = (np.append(age, rest) for age in (-_FAR, _FAR))
+    run = partial(_report, model=_Ages(), epsilon=question.claim.epsilon, delta=question.claim.delta)
+    variant = {**_SCORES, "classes": "two"}
+    return Case(question.claim, run, first, second, (Canary((-1.0, 1.0)),), _ORACLE_PLAYS, variant=variant)
 
 
 def _persons(question: Question) -> Case:
@@ -101,7 +125,7 @@ def _persons(question: Question) -> Case:
     def table(data: Any) -> Floats:
         ages, rows = data
         owners = np.repeat(np.arange(len(rows)), rows)
-        return _report(ages[owners], bins=[0.3, 0.5, 0.7], epsilon=claim.epsilon, delta=claim.delta, groups=owners)
+        return _report(ages[owners], epsilon=claim.epsilon, delta=claim.delta, groups=owners)
 
     first, second = ((np.array([age, *_AGES]), np.array([rows, 1, 1, 1])) for age, rows in ((-_FAR, 20), (_FAR, 3)))
     variant, note = {"unit": "person", "classes": "two"}, "a person of 20 rows"
@@ -114,9 +138,18 @@ def _confusion(ages: Any, **budget: Any) -> Floats:
 
 
 def _regression(ages: Any, **budget: Any) -> Floats:
-    report = evaluation.report(_Fifty(), ages, ages, bins=[-5.0, 0.0, 5.0], target_range=(0.0, 100.0), **budget)
-    errors, targets = report.release.value.counts
-    return np.array([errors[0], errors[-1], targets[0], targets[-1]])
+    """The table of errors and targets, each number in units of its noise; the record is put where a bin ends.
+
+    There it is counted whole, and the attack is at its strongest.
+    """
+    kept = np.clip(ages, 12.5, 87.5)
+    table = evaluation.report(_Fifty(), kept, kept, target_range=(0.0, 100.0), **budget).release.value
+    return np.concatenate([count / noise for count, noise in zip(table.counts, table.count_noise, strict=True)])
+
+
+def _numbers(question: Question) -> Case:
+    """A regression: its errors and the targets."""
+    return _of_ages(_regression, _along(_regression), **_SCORES)(question)
 
 
 def _oracle(question: Question) -> Case:
@@ -137,7 +170,6 @@ def _oracle(question: Question) -> Case:
     return Case(claim, answers, first, second, attacks, _ORACLE_PLAYS, variant=variant)
 
 
-_in_bins = partial(_report, bins=[0.3, 0.5, 0.7])
 _SCORES = {"unit": "record"}
 _quantile = partial(statistics.quantile, fraction=0.5, low=0, high=100, candidates=50)
 STATISTICS = (
@@ -150,8 +182,8 @@ STATISTICS = (
         "evaluation.accuracy",
         _of_ages(lambda ages, **budget: evaluation.accuracy(_ALWAYS, ages, ages > 50, **budget).release),
     ),
-    Audited("evaluation.report", _of_ages(_in_bins, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
-    Audited("evaluation.report-chosen", _of_ages(_report, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
+    Audited("evaluation.report", _of_ages(_report, Canary((-1.0, 1.0)), **_SCORES, classes="two")),
+    Audited("evaluation.report-chosen", _chosen),
     Audited("evaluation.report-several", _several),
     Audited("evaluation.report-persons", _persons),
     Audited(
@@ -159,6 +191,6 @@ STATISTICS = (
         _of_ages(lambda ages, **budget: evaluation.log_loss(_ALWAYS, ages, ages > 50, **budget).release, _HIGH_ANSWER),
     ),
     Audited("evaluation.confusion_matrix", _of_ages(_confusion, Canary((-1.0, 1.0)))),
-    Audited("evaluation.report-regression", _of_ages(_regression, Canary((-1.0, 1.0, -1.0, 1.0)), **_SCORES)),
+    Audited("evaluation.report-regression", _numbers),
     Audited("StatisticalOracle", _oracle),
 )
