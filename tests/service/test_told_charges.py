@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from support.service import Running, running
 from tacit.accounting.ledger import Ledger
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerMissing
 from tacit.service import requests
+from tacit.service.asking import PRICES
 from tacit.service.datasets import RegisteredTable
-from tacit.service.refusals import unavailable
+from tacit.service.refusals import Refusal, unavailable
 from tacit.service.state import State
 
 ROUTE = "/v1/datasets/clinic/queries"
@@ -207,6 +209,27 @@ def test_a_form_that_was_refused_has_a_new_key(served: Running, form: dict[str, 
     key = field(served.client.get("/datasets/clinic").text, "key")
     told = send(served, "/datasets/clinic", action="ask", key=key, **{**ASK, **form})
     assert ("Nothing was charged" in told.text, field(told.text, "key") == key) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("place", "priced", "form"),
+    [
+        ("/datasets/clinic/train", "fit", {**TRAIN, "action": "price"}),
+        ("/datasets/clinic", "queries", {**ASK, "action": "price"}),
+    ],
+)
+def test_a_price_that_is_refused_leaves_the_form_its_key(
+    served: Running, place: str, priced: str, form: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun under the form's key may have been charged: a price does not drop it, or say that it was not."""
+    sign_in(served, "alice")
+    key = field(served.client.get(place).text, "key")
+    refusal = Refusal(HTTPStatus.TOO_MANY_REQUESTS, "TooMuch", "come again.", charged=False)
+    monkeypatch.setitem(PRICES, priced, failing(refusal))
+    monkeypatch.setattr("tacit.service.routes.pages.asking.price_of_questions", failing(refusal))
+    told = send(served, place, key=key, **form)
+    assert (told.status_code, field(told.text, "key")) == (429, key)
+    assert ("come again." in told.text, "othing was charged" in told.text) == (True, False)
 
 
 def test_a_page_that_is_only_looked_at_says_nothing_of_charges(served: Running) -> None:

@@ -36,13 +36,17 @@ class PageRoute(APIRoute):
         return answer
 
 
-def beside(error: TacitError, key: str = "") -> dict[str, Any]:
+def beside(error: TacitError, key: str = "", *, priced: bool = False) -> dict[str, Any]:
     """Return what a form's page tells of an error, and the form's key, which it keeps unless nothing was charged.
 
-    What passes and may have charged is raised again, for a page of its own: the account that the form's page shows may
-    not be there, and that page, reloaded, sends the same again.
+    A price charges nothing, and says nothing of what was begun under the form's key before. What passes and may have
+    charged is raised again, for a page of its own: the account that the form's page shows may not be there, and that
+    page, reloaded, sends the same again.
     """
     told = _said(error, sent=True)
+    if priced:
+        told.pop("charged", None)
+        return {"refusal": told, "status": status_of(error), "key": key}
     if told.get("charged", False) is None:
         raise error
     return {"refusal": told, "status": status_of(error), "key": "" if told.get("charged") is False else key}

@@ -54,11 +54,11 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
     """Tell what a question would cost, or answer it."""
     dataset = service.datasets.of(caller, name)
     given = {each: text_of(fields, each, usual) for each, usual in usual_of(dataset, _USUAL).items()}
-    key = text_of(fields, "key")
+    key, is_price = text_of(fields, "key"), text_of(fields, "action") == "price"
     more: dict[str, Any]
     try:
         questions = _questions(given, dataset.schema)
-        if text_of(fields, "action") == "price":
+        if is_price:
             more = {"price": price_of_questions(dataset, caller, questions), "key": key}
         elif caller.scope != "analyst":
             raise forbidden(caller.scope)
@@ -66,7 +66,7 @@ def asked(name: str, request: Request, service: TheService, caller: SignedIn, fi
             told = ask(service.state, caller, checked_key(key), dataset, questions)
             more = {"answer": _answer(told, questions.queries)}
     except TacitError as error:
-        more = beside(error, key)
+        more = beside(error, key, priced=is_price)
     return _page(request, dataset, caller, given, **more)
 
 

@@ -131,17 +131,17 @@ def priced_or_begun(
     body: Callable[[], Mapping[str, Any]], show: Callable[..., Response],
 ) -> Response:  # fmt: skip
     """Show what a form asks for would cost, or begin it, or go to what the same form began; or show why not."""
-    key = text_of(fields, "key")
+    key, is_price = text_of(fields, "key"), text_of(fields, "action") == "price"
     try:
         asked = body()
-        if text_of(fields, "action") == "price":
+        if is_price:
             more = {"price": PRICES[kind](dataset, caller, asked), "key": key}
         elif caller.scope != "analyst":
             raise forbidden(caller.scope)
         else:
             return go(f"/jobs/{asked_for(service, caller, dataset.name, kind, checked_key(key), asked).id}")
     except TacitError as error:
-        more = beside(error, key)
+        more = beside(error, key, priced=is_price)
     return show(**more)
 
 
