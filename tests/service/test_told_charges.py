@@ -1,5 +1,7 @@
 """What is told of charges: that nothing was charged only where this is known, and else by which key to come again."""
 
+import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.jobs import FIT, begun, ended
+from support.jobs import FIT, PATIENCE, begun, ended
 from support.pages import ASK, field, send, sign_in
 from support.service import Running, running
 from tacit.accounting.ledger import Ledger
@@ -16,6 +18,7 @@ from tacit.errors import InvalidParameter, LedgerBusy, LedgerMissing
 from tacit.service import requests
 from tacit.service.asking import PRICES
 from tacit.service.datasets import RegisteredTable
+from tacit.service.jobs import fits
 from tacit.service.refusals import Refusal, unavailable
 from tacit.service.state import State
 
@@ -72,6 +75,49 @@ def test_a_job_whose_account_is_away_is_told_and_not_known(tmp_path: Path) -> No
             assert [each["charged"] for each in (job, *ways)] == [None] * 4
         done = ended(served, job)
         assert (done["state"], done["charged"], _spent(served)) == ("done", True, 0.5)
+
+
+@contextmanager
+def from_before(file: Path) -> Iterator[Callable[[], None]]:
+    """Have an older copy of an account in its place meanwhile, from what is called until this is left."""
+    old, new = file.with_suffix(".old"), file.with_suffix(".new")
+    shutil.copyfile(file, old)
+
+    def put_back() -> None:
+        shutil.copyfile(file, new)
+        shutil.copyfile(old, file)
+
+    yield put_back
+    shutil.copyfile(new, file)
+
+
+def test_a_job_that_ended_while_its_account_was_damaged_is_never_charged_once_it_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end could not be written: null; and from when the account is mended it is told as free, and is."""
+    reached, go, prepared = threading.Event(), threading.Event(), fits.prepared
+
+    def slow(*what: Any) -> Any:
+        if threading.current_thread().name == "tacit jobs":
+            reached.set()
+            go.wait(PATIENCE)
+        return prepared(*what)
+
+    with running(tmp_path, lease=0.5) as served:
+        monkeypatch.setattr(fits, "prepared", slow)
+        with from_before(tmp_path / "ledgers" / "clinic.db") as put_back:
+            served.post(ROUTE, QUESTION)
+            job = begun(served, "fits", FIT)
+            assert reached.wait(PATIENCE)
+            put_back()
+            cancelled = served.delete(f"/v1/jobs/{job['id']}").json()["job"]
+            assert (cancelled["state"], cancelled["charged"], _last(served)) == ("cancelled", None, ("cancelled", None))
+        mended = served.get(f"/v1/jobs/{job['id']}").json()["job"]
+        assert (mended["charged"], _last(served)) == (False, ("cancelled", False))
+        go.set()
+        assert ended(served, begun(served, "fits", FIT))["state"] == "done"
+        account = served.service.datasets.get("clinic").account
+        assert (account.is_ended(served.service.jobs.ended("clinic")[0]), _spent(served)) == (True, 1.0)
 
 
 @pytest.mark.parametrize("lost", ["the request's answer", "word that the job was added"])

@@ -246,6 +246,10 @@ class Ledger:
         found = self._chain.seen.places.find((ticket, 1)) or self._chain.current().places.find((ticket, 1))
         return None if found is None else found[0]
 
+    def is_ended(self, ticket: str) -> bool:
+        """Whether nothing more is charged under a ticket, for good."""
+        return bool(self._chain.seen.places.find((ticket, END)) or self._chain.current().places.find((ticket, END)))
+
     def price(self, event: Event, *, at: Budget | None = None) -> Budget:
         """Return by how much charging an event would raise what the whole account has spent; charge nothing.
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from http import HTTPStatus
@@ -188,7 +188,7 @@ class Datasets:
             account.acting(witness=self.witness).note(text)
 
     def end_ticket(self, name: str, ticket: str) -> None:
-        """Let nothing more be charged under a ticket; to an account that is given up or damaged nothing can be."""
+        """Let nothing more be charged under a ticket, unless its account is given up or damaged (see `settle`)."""
         try:
             self.get(name).account.acting(witness=self.witness).end_ticket(ticket)
         except (LedgerCorrupt, LedgerForeign, LedgerVersion):
@@ -196,6 +196,13 @@ class Datasets:
         except Refusal as gone:
             if gone.status != HTTPStatus.NOT_FOUND:
                 raise
+
+    def settle(self, name: str, tickets: Iterable[str]) -> None:
+        """Let nothing more be charged under tickets that ended, if their account could not be told of it then."""
+        account = self.get(name).account
+        for ticket in tickets:
+            if not account.is_ended(ticket):
+                account.acting(witness=self.witness).end_ticket(ticket)
 
     def of(self, caller: Caller, name: str) -> RegisteredTable:
         """Return a data set that a caller's token is for; refuse others as if they were not there."""

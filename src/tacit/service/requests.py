@@ -29,9 +29,9 @@ from tacit.service.state import State
 from tacit.service.tokens import Caller
 
 Answer = Mapping[str, Any]
-EntryOf = Callable[[str, str], int | None]
-"""Finds the first entry that was charged for a data set under a ticket: 0 if there is none, None if that is not known
-while the account cannot be asked."""
+EntryOf = Callable[[str, str, str], int | None]
+"""Finds the first entry that was charged for a data set under a ticket, by the state of what was asked: 0 if there is
+none, None if that is not known while the account cannot be asked."""
 _LONGEST_KEY = 200
 
 # As text: to build them anew for each request took longer than to execute them.
@@ -145,7 +145,7 @@ def asked_before(row: Any, entry_of: EntryOf) -> dict[str, Any]:
     told["state"] = row.became if is_job else row.state
     told["charged"] = told["entry"] is not None
     if not result:
-        found = entry_of(row.dataset, row.job_ticket if is_job else row.ticket)
+        found = entry_of(row.dataset, row.job_ticket if is_job else row.ticket, told["state"])
         told |= {"charged": found if found is None else bool(found), "entry": found or None}
     return told
 

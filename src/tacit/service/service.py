@@ -9,7 +9,7 @@ from tacit.files import private_folder
 from tacit.service.datasets import Datasets
 from tacit.service.jobs.doing import Doing
 from tacit.service.jobs.runner import Runner
-from tacit.service.jobs.table import JOB, JOB_TICKET, Jobs
+from tacit.service.jobs.table import ENDED, JOB, JOB_TICKET, Jobs
 from tacit.service.limits import Meter
 from tacit.service.metrics import Metrics
 from tacit.service.requests import EntryOf, asked_before
@@ -58,13 +58,21 @@ class Service:
     def entry_finder(self) -> EntryOf:
         """Return what finds the entry that was charged under a ticket, for one page or list of them.
 
-        An account that cannot be reached is not waited for again with each line.
+        An account that cannot be reached is not waited for again with each line. Where none was charged for a job that
+        ended without being done, its end is in the account by then: none ever will be.
         """
         away: set[str] = set()
 
-        def entry_of(name: str, ticket: str) -> int | None:
+        def entry_of(name: str, ticket: str, state: str) -> int | None:
+            if name in away:
+                return None
             try:
-                return None if name in away else self.datasets.get(name).account.entry_of(ticket) or 0
+                account = self.datasets.get(name).account
+                found = account.entry_of(ticket)
+                if found is None and state in ENDED:
+                    self.datasets.settle(name, [ticket])
+                    found = account.entry_of(ticket)
+                return found or 0
             except TacitError:
                 away.add(name)
                 return None

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from tacit.accounting.ledger import Ledger
 from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs import fits, scores
-from tacit.service.jobs.table import JOB, Job, JobProduct
+from tacit.service.jobs.table import ENDED, JOB, Job, JobProduct
 from tacit.service.sessions.opening import forget_others, open_session
 from tacit.service.sessions.table import inserted
 from tacit.service.tokens import Caller
@@ -51,6 +51,7 @@ class Doing:
         return self._jobs.finish(job)
 
     def _kept(self, job: Job, dataset: RegisteredTable, owner: Caller, ledger: Ledger) -> bool:
+        self._service.datasets.settle(job.dataset, self._jobs.ended(job.dataset))
         if job.kind == "fit":
             return self._jobs.keep(job, fits.fit(dataset, job, ledger))
         if job.kind == "report":
@@ -68,7 +69,7 @@ class Doing:
 
         Those of jobs that the state does not know are left: it may not be the state that they belong to.
         """
-        query = sa.select(JOB.c.id).where(JOB.c.kind == "session", JOB.c.state.in_(("failed", "cancelled")))
+        query = sa.select(JOB.c.id).where(JOB.c.kind == "session", JOB.c.state.in_(ENDED))
         folders = list(self._sessions.glob("*-*"))
         ended = {row.id for row in self._service.state.rows(query)} if folders else set()
         for folder in folders:

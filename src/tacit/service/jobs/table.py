@@ -39,6 +39,7 @@ MOST_ATTEMPTS = 5
 """How often a job is begun until it has a result. Workers die for reasons of their own; should one die of what it drew,
 not for ever."""
 UNFINISHED = ("waiting", "running")
+ENDED = ("failed", "cancelled")
 JOB_TICKET = "job "
 """What stands before the ticket of a request in that of its job."""
 _MOST_LISTED = 200
@@ -91,7 +92,8 @@ class Jobs:
     """All jobs of a service, as any of its workers sees them.
 
     A job that ends without being done is ended in the account, too, by `end_ticket` of a data set and a ticket: what is
-    told of its charges stays true whoever has it in hand still, and if a state from before has it wait again.
+    told of its charges stays true whoever has it in hand still, and if a state from before has it wait again. A damaged
+    account is told once it is mended, before another job is begun or this one is told as uncharged.
     """
 
     def __init__(self, state: State, limits: Limits, end_ticket: Callable[[str, str], None]) -> None:
@@ -148,6 +150,11 @@ class Jobs:
         """Return the last jobs about a data set, whoever's they are, the newest first."""
         wanted = sa.select(JOB).where(JOB.c.dataset == dataset).order_by(JOB.c.created.desc()).limit(_MOST_LISTED)
         return [Job.of(row) for row in self._state.rows(wanted)]
+
+    def ended(self, dataset: str) -> list[str]:
+        """Return the tickets of all jobs about a data set that ended without being done."""
+        wanted = sa.select(JOB.c.ticket).where(JOB.c.dataset == dataset, JOB.c.state.in_(ENDED))
+        return [row.ticket for row in self._state.rows(wanted)]
 
     def beats(self) -> dict[str, int]:
         """Return the beat of every job that is in somebody's hand."""

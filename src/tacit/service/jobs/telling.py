@@ -18,10 +18,12 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-a
 def told(service: "Service", job: Job, entry_of: EntryOf | None = None) -> dict[str, Any]:
     """Return a job as plain values; what it was charged so far is read from the account, whatever became of the job.
 
-    It is not known, None, while the account cannot be asked, or if it was given up.
+    It is not known, None, while the account cannot be asked, or if it was given up. Of a job that failed or was
+    cancelled it is False only once its end is in the account.
     """
     result = job.result if job.state == "done" else None
-    found = (result["entry"] or 0) if result else (entry_of or service.entry_finder())(job.dataset, job.ticket)
+    find = entry_of or service.entry_finder()
+    found = (result["entry"] or 0) if result else find(job.dataset, job.ticket, job.state)
     charged, entry = None if found is None else found > 0, found or None
     counts = job.state in UNFINISHED or job.state == "done"
     return {
