@@ -190,6 +190,48 @@ def test_a_request_that_was_refused_and_is_charged_later_is_told_as_charged(
     assert served.post(ROUTE, QUESTION, key="k").json()["cost"]["epsilon"] == _spent(served) == 0.5
 
 
+@pytest.mark.parametrize("first_fails", [False, True])
+def test_a_request_that_another_try_works_for_is_not_told_as_uncharged(
+    served: Running, first_fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two tries under one key, one of which fails while the other is at work, and is charged: null, in the history too.
+
+    Which of them began the request makes no difference.
+    """
+    reached, go, oracle, tries = threading.Event(), threading.Event(), RegisteredTable.oracle, iter([True, False])
+
+    def slow(*what: Any) -> Any:
+        is_first = next(tries)
+        if is_first:
+            reached.set()
+            assert go.wait(PATIENCE)
+        if is_first == first_fails:
+            raise LedgerBusy("locked")
+        if not is_first:
+            go.set()
+            assert failed.wait(PATIENCE)
+        return oracle(*what)
+
+    monkeypatch.setattr(RegisteredTable, "oracle", slow)
+    told, failed = {}, threading.Event()
+
+    def ask(name: str) -> None:
+        told[name] = served.post(ROUTE, QUESTION, key="k")
+        if told[name].status_code != 200:
+            told["history"] = _last(served)
+            failed.set()
+            go.set()
+
+    first = threading.Thread(target=ask, args=["first"])
+    first.start()
+    assert reached.wait(PATIENCE)
+    ask("second")
+    first.join()
+    failure, answer = ("first", "second") if first_fails else ("second", "first")
+    assert (_charged(told[failure]), told["history"]) == (None, ("begun", None))
+    assert (told[answer].status_code, _spent(served)) == (200, 0.5)
+
+
 def test_a_charge_on_its_way_to_a_database_is_not_told_as_none(
     served: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

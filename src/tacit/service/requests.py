@@ -4,8 +4,9 @@ A request is its owner, their Idempotency-Key, and what it asks. It is written d
 charged; charges carry the ticket, so that whoever takes the request up again after a crash finds them; the first
 answer that is kept is the only one that is ever given (ledger.md, "Tickets").
 
-    begun     somebody computes, or died while computing
-    refused   nothing was charged; whoever comes again begins it again
+    begun     one try computes, or died while computing
+    joined    another came meanwhile: while it has no answer, nobody can say that it is charged nothing
+    refused   nothing was charged, and no try computes; whoever comes again begins it again
     kept      the answer is here, and the witness may not know yet that it is
     done      it does
 """
@@ -107,9 +108,10 @@ def answered(
     """Return the one answer to a request; compute it if there is none yet, charged once however often that is begun.
 
     `also` keeps more of the answer that was kept, once its ticket is closed. `was_charged` says of a failure whether
-    anything was charged, or will be: this is the one place where that is known.
+    anything was charged, or will be by this try: this is the one place where that is known. What another try may still
+    be charged for is not told as uncharged.
     """
-    ticket, known = _begin(state, asked)
+    ticket, known, is_alone = _begin(state, asked)
     if known is not None:
         return known
     ledger = None
@@ -125,8 +127,8 @@ def answered(
         if known is not None:
             return known
         charged = None if ledger is None else was_charged(ledger, error)
-        if charged is False:
-            _mark(state, asked, "begun", "refused")
+        if charged is False and not (is_alone and _mark(state, asked, "begun", "refused")):
+            charged = None
         refusal = told(error, charged=charged)
     raise refusal
 
@@ -142,35 +144,45 @@ def asked_before(row: Any, entry_of: EntryOf) -> dict[str, Any]:
     result = answer if not is_job else json.loads(row.result) if row.became == "done" else {}
     told = {name: getattr(row, name) for name in ("owner", "key", "route", "dataset", "state", "created")}
     told |= {"cost": result.get("cost"), "entry": result.get("entry"), "job": answer.get("job")}
-    told["state"] = row.became if is_job else row.state
+    told["state"] = row.became if is_job else "begun" if row.state == "joined" else row.state
     told["charged"] = told["entry"] is not None
     if not result:
         found = entry_of(row.dataset, row.job_ticket if is_job else row.ticket, told["state"])
-        told |= {"charged": found if found is None else bool(found), "entry": found or None}
+        is_open = not is_job and told["state"] == "begun"
+        told |= {"charged": None if found is None or (is_open and not found) else found > 0, "entry": found or None}
     return told
 
 
-def _begin(state: State, asked: Asked) -> tuple[str, Answer | None]:
-    """Write a request down unless it is there; return its ticket, and its answer if it has one."""
-    row = state.row(_SELECT, _whose(asked))
-    if row is None:
+def _begin(state: State, asked: Asked) -> tuple[str, Answer | None, bool]:
+    """Write a request down unless it is there; return its ticket, its answer if it has one, and whether no other try
+    of it can be at work.
+    """
+    row, is_alone = state.row(_SELECT, _whose(asked)), False
+    _check_same(asked, row)
+    if row is None or row.answer is None:
         values = {
             "digest": asked.digest, "ticket": unique_name(), "route": asked.route, "dataset": asked.dataset.name,
             "created": now(), **_whose(asked),
         }  # fmt: skip
         with state.writing() as connection:
-            connection.execute(_INSERT, values)
+            is_alone = connection.execute(_INSERT, values).rowcount == 1
             row = connection.execute(_SELECT, _whose(asked)).one()
-    if row.digest != asked.digest:
+            _check_same(asked, row)
+            is_alone = is_alone or _moved(connection, asked, "refused", "begun")
+            if not is_alone:
+                _moved(connection, asked, "begun", "joined")
+    return row.ticket, _given(state, asked, row), is_alone
+
+
+def _check_same(asked: Asked, row: Any) -> None:
+    """Refuse a key that came with another request."""
+    if row is not None and row.digest != asked.digest:
         raise Refusal(
             HTTPStatus.CONFLICT,
             "KeyUsed",
             "this Idempotency-Key came with another request before. Give every request its own; nothing was charged.",
             charged=False,
         )
-    if row.state == "refused":
-        _mark(state, asked, "refused", "begun")
-    return row.ticket, _given(state, asked, row)
 
 
 def _found(state: State, asked: Asked) -> Answer | None:
@@ -206,14 +218,22 @@ def _keep(state: State, asked: Asked, answer: Answer) -> tuple[Answer, bool]:
 
 def _mark(
     state: State, asked: Asked, before: str, after: str, also: Callable[[sa.Connection], None] = _nothing
-) -> None:
-    """Note how far a request came; a note that is lost, or cannot be made, is made by whoever comes next."""
+) -> bool:
+    """Note how far a request came, and whether it had come that far; a note that is lost, or cannot be made, is made by
+    whoever comes next.
+    """
     try:
         with state.writing(lasting=False) as connection:
-            connection.execute(_UPDATE_STATE, {"before": before, "after": after, **_whose(asked)})
+            has_moved = _moved(connection, asked, before, after)
             also(connection)
     except TacitError:
-        return
+        return False
+    return has_moved
+
+
+def _moved(connection: sa.Connection, asked: Asked, before: str, after: str) -> bool:
+    """Move a request from one state to another, if it is in that."""
+    return connection.execute(_UPDATE_STATE, {"before": before, "after": after, **_whose(asked)}).rowcount == 1
 
 
 def _whose(asked: Asked) -> dict[str, str]:
