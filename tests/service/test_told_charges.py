@@ -12,7 +12,7 @@ import pytest
 
 from support.jobs import FIT, PATIENCE, begun, ended
 from support.pages import ASK, field, send, sign_in
-from support.service import Running, running
+from support.service import ROWS, Running, running
 from tacit.accounting.ledger import Ledger
 from tacit.errors import InvalidParameter, LedgerBusy, LedgerMissing
 from tacit.service import requests
@@ -20,6 +20,7 @@ from tacit.service.asking import PRICES
 from tacit.service.datasets import RegisteredTable
 from tacit.service.jobs import fits
 from tacit.service.refusals import Refusal, unavailable
+from tacit.service.settings import Limits
 from tacit.service.state import State
 
 ROUTE = "/v1/datasets/clinic/queries"
@@ -188,6 +189,21 @@ def test_a_request_that_was_refused_and_is_charged_later_is_told_as_charged(
             patch.setattr(Ledger, name, failing(LedgerBusy("locked")))
         assert _charged(served.post(ROUTE, QUESTION, key="k")) is None
     assert served.post(ROUTE, QUESTION, key="k").json()["cost"]["epsilon"] == _spent(served) == 0.5
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_charged_request_is_found_whatever_is_too_long_by_now(
+    tmp_path: Path, is_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is lowered between two tries: an answer that is kept is given, a charge without one told as charged."""
+    with running(tmp_path) as served, monkeypatch.context() as patch:
+        if not is_kept:
+            patch.setattr(requests, "_keep", failing(unavailable("what the service remembers")))
+        first = served.post(ROUTE, QUESTION, key="k")
+    with running(tmp_path, limits=Limits(work=ROWS)) as served:
+        again, another = (served.post(ROUTE, QUESTION, key=key) for key in ("k", "another"))
+        assert (another.status_code, _charged(another), _spent(served)) == (400, False, 0.5)
+        assert (again.json() == first.json()) if is_kept else (again.status_code, _charged(again)) == (400, True)
 
 
 @pytest.mark.parametrize("first_fails", [False, True])

@@ -60,10 +60,11 @@ def ask(state: State, caller: Caller, key: str, dataset: RegisteredTable, questi
     An answer is kept at a public step of time, half of one before it may leave: others see then that it is there.
     """
     began = time.monotonic()
-    queries = _queries(questions, dataset)
     asked, memory = Asked(caller, key, "queries", dataset, questions.model_dump()), Remembering(state)
 
     def compute(ledger: Ledger) -> Mapping[str, Any]:
+        # Limits of today say nothing of a request that was answered, or charged, under others.
+        queries = _queries(questions, dataset)
         oracle = dataset.oracle(questions.part, ledger).remembering(memory)
         raised = None
         if ledger.accountant != "basic":
