@@ -121,6 +121,25 @@ def test_a_job_that_ended_while_its_account_was_damaged_is_never_charged_once_it
         assert (account.is_ended(served.service.jobs.ended("clinic")[0]), _spent(served)) == (True, 1.0)
 
 
+def test_a_cancel_that_waits_for_its_account_keeps_nobody_waiting(served: Running) -> None:
+    """Its account may be locked for a minute: meanwhile others write into the state, and the job is not yet ended."""
+    jobs, seen = served.service.jobs, []
+    end_ticket = jobs._end_ticket
+    served.service.runner.stop()
+    job = begun(served, "fits", FIT)
+
+    def waiting(*what: str) -> None:
+        other = threading.Thread(target=lambda: seen.append(begun(served, "fits", FIT, "bob")["state"]), daemon=True)
+        other.start()
+        other.join(PATIENCE)
+        seen.append(served.get("/v1/jobs").json()["jobs"][0]["state"])
+        end_ticket(*what)
+
+    jobs._end_ticket = waiting
+    assert served.delete(f"/v1/jobs/{job['id']}").json()["job"]["state"] == "cancelled"
+    assert seen == ["waiting", "waiting"]
+
+
 @pytest.mark.parametrize("lost", ["the request's answer", "word that the job was added"])
 def test_a_job_that_may_have_been_added_is_not_told_as_uncharged(
     served: Running, lost: str, monkeypatch: pytest.MonkeyPatch

@@ -207,8 +207,7 @@ class Jobs:
     def fail(self, job: Job, error: Mapping[str, Any]) -> bool:
         """Write down that a job failed, if it is still in this hand; one whose result was kept cannot fail any more."""
         failing = self._update(job, {"state": "failed", "error": json.dumps(error), "finished": now()})
-        with self._state.writing() as connection:
-            return self._ended(connection, job, failing.where(JOB.c.result.is_(None)))
+        return self._ended(job, failing.where(JOB.c.result.is_(None)))
 
     def end(self, job: Job) -> Job:
         """Cancel a job if it is not finished; whoever has it in hand can keep nothing of it any more."""
@@ -217,16 +216,20 @@ class Jobs:
             .where(JOB.c.id == job.id, JOB.c.state.in_(UNFINISHED))
             .values(state="cancelled", finished=now())
         )
-        with self._state.writing() as connection:
-            self._ended(connection, job, ending)
-            return Job.of(connection.execute(sa.select(JOB).where(JOB.c.id == job.id)).one())
+        self._ended(job, ending)
+        return Job.of(self._state.row(sa.select(JOB).where(JOB.c.id == job.id)))
 
-    def _ended(self, connection: sa.Connection, job: Job, ending: sa.Update) -> bool:
-        """End a job, in the account before anybody can read of it; False if it is not to be ended."""
-        if connection.execute(ending).rowcount != 1:
+    def _ended(self, job: Job, ending: sa.Update) -> bool:
+        """End a job, in the account before anybody can read of it; False if it is not to be ended.
+
+        Nobody's writes wait for the account. Whoever goes on with the job meanwhile is charged nothing more.
+        """
+        assert ending.whereclause is not None
+        if self._state.row(sa.select(JOB.c.id).where(ending.whereclause)) is None:
             return False
         self._end_ticket(job.dataset, job.ticket)
-        return True
+        with self._state.writing() as connection:
+            return bool(connection.execute(ending).rowcount == 1)
 
     def product(self, job: Job) -> JobProduct:
         """Return what a finished job made."""
