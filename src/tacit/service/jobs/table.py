@@ -130,7 +130,7 @@ class Jobs:
             (self._limits.kept, (own,), "you have had as many jobs as are kept for one person"),
         ):
             if connection.execute(all_jobs.where(*which)).scalar_one() >= limit:
-                raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "TooManyJobs", f"{words}; nothing was charged.", wait=10)
+                raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "TooManyJobs", f"{words}.", wait=10)
 
     def of(self, caller: Caller, job: str, *, anybodys: bool = False) -> Job:
         """Return a caller's job, or anybody's; what is not theirs to see is refused as if it were not there."""
