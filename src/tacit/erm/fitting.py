@@ -21,7 +21,7 @@ from tacit.data.streamed import StreamedRows
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.coding import default_curves
-from tacit.erm.perturbations.defaults import checked_alpha, default_margin, is_auto, perturbation_for
+from tacit.erm.perturbations.defaults import checked_alpha, default_margin, is_auto, least_alpha, perturbation_for
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
@@ -245,7 +245,8 @@ def _plain(
     rows: Rows, targets: NDArray[Any], loss: Loss, alpha: float | Literal["auto"]
 ) -> tuple[Release[Floats], float]:
     """Minimise without noise: the ordinary model, never called private."""
-    ridge = 1 / rows.count if is_auto(alpha) else checked_alpha(alpha)
+    slope = loss.for_gradients.lipschitz
+    ridge = least_alpha(slope, rows.norm, rows.count) if is_auto(alpha) else checked_alpha(alpha)
     objective = Objective(rows, targets, loss, ridge)
     tolerance = max(1e-10 * loss.lipschitz * rows.norm, 2 * smallest_tolerance(objective))
     return Release(solve(objective, tolerance).coefficient, None, None, (), private=False, entry=None), ridge

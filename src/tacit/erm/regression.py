@@ -9,7 +9,7 @@ import numpy as np
 from tacit.budget import Budget
 from tacit.erm.fitting import ONE_SCORE, Fitted, LinearEstimator, fit_linear, split
 from tacit.erm.losses.standard import HuberRegression, Squared
-from tacit.erm.perturbations.defaults import checked_alpha, is_auto, noise_over_signal, unit_noise
+from tacit.erm.perturbations.defaults import checked_alpha, is_auto, least_alpha, noise_over_signal, unit_noise
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation
 from tacit.erm.rows.rows import Rows
 from tacit.estimators.exact_scores import ExactR2
@@ -86,7 +86,8 @@ class PrivateLinearRegression(ExactR2, LinearEstimator):
         return fit_linear(rows, targets, loss, budget, way, alpha, self._terms(rows, assumed))
 
     def _by_statistics(self, rows: Rows, targets: Any, budget: Budget, assumed: str) -> Fitted:
-        alpha = 0.0 if is_auto(self.alpha) else checked_alpha(self.alpha)
+        # That without noise: statistics are noisy whatever it is, and it is raised where their noise would decide.
+        alpha = _ridge(self.alpha, rows, None)
         mechanism = StatisticsPerturbation(budget, rows.count, rows.dimension, rows.norm)
         terms = self._terms(rows, assumed).and_also(*mechanism.public)
         found = terms.release(mechanism, (rows, targets), unit=rows.whom)
@@ -118,15 +119,17 @@ def _width(noise: float) -> float:
 
 def _robust_ridge(noise: float, width: float, rows: Rows) -> float:
     """The ridge at which noise of this relative size costs least (docs/decisions/0014-robust-regression.md)."""
-    return min(1.0, 4 * math.sqrt(noise)) * noise * width * rows.norm**2
+    least = least_alpha(1.0, rows.norm, rows.count)
+    return max(least, min(1.0, 4 * math.sqrt(noise)) * noise * width * rows.norm**2)
 
 
 def _ridge(alpha: float | Literal["auto"], rows: Rows, budget: Budget | None) -> float:
     """Return the ridge for perturbing the solution: the noise in a prediction is then a twentieth of the range."""
     if not is_auto(alpha):
         return checked_alpha(alpha)
+    least = least_alpha(1.0, rows.norm, rows.count)
     if budget is None:
-        return 1 / rows.count
+        return least
     # The slope grows like 1/sqrt(alpha), so the noise in a prediction is about this over n alpha^1.5.
     noise = 10 * rows.norm**3 * unit_noise(budget, rows.dimension)
-    return math.cbrt(noise / rows.count) ** 2
+    return max(least, math.cbrt(noise / rows.count) ** 2)

@@ -21,7 +21,7 @@ def summary_of(model: Any, most: int) -> str:
     most = whole_number("most", most)
     names = _names(model)
     labels, coefficients, noises = _lines(model, names)
-    clear = np.abs(coefficients) / np.maximum(noises, np.finfo(np.float64).tiny)
+    clear = np.abs(coefficients) / np.where(noises > 0, noises, 1.0)
     order = np.argsort(-clear, kind="stable")
     shown = order[:most]
     width = max(len("coefficient of"), *(len(labels[place]) for place in shown)) if shown.size else 0

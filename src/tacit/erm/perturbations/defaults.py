@@ -8,8 +8,9 @@ agree. What was compared, and on which made-up tables, is in docs/decisions/0015
 - The margin of private logistic regression is 4 + log10(noise over signal), between nothing and 3: it fades with the
   noise, so that a large epsilon gives the ordinary model.
 - The ridge is n alpha = max(floor, c R sigma), where sigma is the noise in the sum of gradients: the noise in a
-  prediction is then about 1/c units of the score where the records do not speak. Under a margin c is the square root
-  of noise over signal, kept between 0.15 and 0.5.
+  prediction is then about 1/c units of the score where the records do not speak. The floor is what the guarantee needs,
+  and at least L R^2/20, the ridge without noise. Under a margin c is the square root of noise over signal, kept between
+  0.15 and 0.5.
 - Gradients of the softmax loss, clipped: c is 1/4, chosen with their anchor on synthetic problems
   (benchmarks/results/softmax_clipping.md).
 - Other losses, with a delta: c is 1/2. That form was suggested by accuracies on Adult and one synthetic set, the
@@ -37,7 +38,6 @@ Kind = Literal["auto", "objective", "output", "gradient"]
 MARGIN = 3.0
 """The largest margin in the loss of a private logistic regression of two classes."""
 _FADED = 2.0**-10
-_LEAST = 0.05
 
 _KINDS: dict[str, type[OutputPerturbation] | type[ObjectivePerturbation] | type[GradientPerturbation]] = {
     "objective": ObjectivePerturbation,
@@ -101,21 +101,24 @@ def default_margin(budget: Budget | None, coordinates: int, count: int, filled: 
     return min(MARGIN, max(_FADED, 4 + math.log10(noise_over_signal(budget, coordinates, count, filled))))
 
 
+def least_alpha(slope: float, norm: float, count: int) -> float:
+    """Return the ridge where there is no noise, which no default with noise is below: n alpha = L R^2/20."""
+    return 0.05 * slope * norm**2 / count
+
+
 def default_alpha(kind: str, budget: Budget, setting: Setting) -> float:
     """Return the ridge that fits the noise, from public quantities."""
     loss, norm, count = setting.loss, setting.norm, setting.count
     slope = (loss.for_gradients if kind == "gradient" else loss).lipschitz * norm
-    least = 0.0
     share = 0.25 if kind == "gradient" and setting.is_joint else 0.5
     filled = setting.filled if kind == "objective" and not setting.is_joint else None
     sigma = slope * unit_noise(budget, setting.free, filled)
     if loss.margin and kind != "output":
         relative = sigma * math.sqrt(setting.dimension) / (count * slope)
         share = min(0.5, max(0.15, math.sqrt(relative)))
-        least = _LEAST * norm**2
     elif kind == "objective" and budget.is_pure:
         share = min(1.0, max(0.1, 3 * sigma * setting.dimension / (count * slope)))
-    floor = least
+    floor = least_alpha(loss.for_gradients.lipschitz, norm, count)
     if kind == "objective" and loss.free_jacobian:
-        floor = max(floor, (8 if setting.is_joint else 2) * norm**2 / budget.epsilon)
-    return max(floor, share * norm * sigma) / count
+        floor = max(floor, (8 if setting.is_joint else 2) * norm**2 / budget.epsilon / count)
+    return max(floor, share * norm * sigma / count)
