@@ -16,14 +16,14 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 	@touch $@
 
 .venv/installed: .venv/demo requirements-dev.txt
-	$(PIP) --editable '.[cli,postgres,sql,spark,service]' --requirement requirements-dev.txt
+	$(PIP) --editable '.[postgres,sql,spark,service]' --requirement requirements-dev.txt
 	@touch $@
 
 demo: .venv/demo ## from a table to a private model, its scores, card and report, in ./demo
 	$(BIN)/tacit demo --output demo
 
 .venv/serve: .venv/demo
-	$(PIP) --editable '.[cli,service]'
+	$(PIP) --editable '.[service]'
 	@touch $@
 
 serve: .venv/serve ## the trusted learner over the bundled Adult, on http://127.0.0.1:8765

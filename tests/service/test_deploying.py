@@ -1,16 +1,26 @@
-"""docs/deploying.md: its settings are settings, its first custodian gets in, its drill ends as it says."""
+"""docs/deploying.md: its container starts, its settings are settings, its drill ends as it says."""
 
 import json
 import math
 import re
 import shutil
+import socket
+import subprocess
+import time
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
+import httpx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import uvicorn
 from typer.testing import CliRunner
 
+from support.extras import absent, narrow
 from support.service import running
 from tacit.cli.app import app
 from tacit.errors import InvalidParameter, LedgerCorrupt
@@ -105,6 +115,66 @@ def test_the_first_custodian_gets_a_token_on_the_machine(tmp_path, monkeypatch):
     caller = service.tokens.caller(json.loads(made.stdout)["custodian"])
     service.close()
     assert (caller.name, caller.scope) == ("carol", "custodian")
+
+
+def test_the_pages_container_needs_nothing_but_its_extras(tmp_path, monkeypatch):
+    """With all hidden that they do not bring, it starts, and CSV and Parquet become tables, answers, models, pages."""
+    hidden = absent(*re.search(r"^RUN pip install .*\[([\w,]+)\]'", PAGE, re.MULTILINE)[1].split(","))
+    assert {"ibis", "pandas", "pyspark", "pytest"} <= hidden
+    assert "psycopg" not in hidden
+    file = written(tmp_path)
+    monkeypatch.setenv("TACIT_LEDGERS", str(tmp_path / "ledgers"))
+    monkeypatch.setenv("TACIT_STATE", f"sqlite:///{tmp_path / 'state.db'}")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # Other workers would be processes in which nothing is hidden.
+    text = file.read_text("utf-8").replace("workers = 2", f"workers = 1\nport = {port}")
+    file.write_text(text, "utf-8")
+    columns = {"age": np.arange(300) % 90, "ill": np.arange(300) % 3 == 0}
+    inbox = tmp_path / "var/lib/tacit-inbox"
+    pq.write_table(pa.table(columns), inbox / "one.parquet")
+    lines = (f"{100 - age},{ill}\n" for age, ill in zip(*columns.values(), strict=True))
+    (inbox / "two.csv").write_text("age,ill\n" + "".join(lines), "utf-8")
+    made = narrow(hidden, tmp_path, "serve --config service.toml --custodian carol").communicate()
+    token = re.search(r"tacit_\S+", made[0])
+    assert token, made
+    process = narrow(hidden, tmp_path, "serve --config service.toml")
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+            _use(client, token[0], process)
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def _use(client: httpx.Client, custodian: str, process: subprocess.Popen[str]) -> None:
+    """Wait until a service answers; register what lies in its inbox, ask about it and learn from it."""
+
+    def ask(token: str, method: str, route: str, body: dict[str, Any] | None = None) -> Any:
+        headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": route}
+        answer = client.request(method, f"/v1{route}", json=body, headers=headers)
+        assert answer.is_success, answer.text
+        return answer.json() if "json" in answer.headers["Content-Type"] else answer.text
+
+    while True:
+        assert process.poll() is None
+        with suppress(httpx.TransportError):
+            client.get("/healthz")
+            break
+        time.sleep(0.05)
+    schema = 'target = "ill"\n[columns]\nage = {kind = "number", low = 0, high = 120}\nill = {kind = "flag"}\n'
+    declared = {"budget": {"epsilon": 4}, "signed_by": "Carol", "schema": schema}
+    analyst = ask(custodian, "POST", "/tokens", {"name": "alice", "scope": "analyst"})["token"]
+    for name, file in (("one", "one.parquet"), ("two", "two.csv")):
+        ask(custodian, "POST", "/datasets", {"name": name, "source": {"file": file}, **declared})
+        ask(analyst, "POST", f"/datasets/{name}/queries", {"queries": [{"mean": "age > 60"}], "epsilon": 0.1})
+        fit = {"estimator": "PrivateLogisticRegression", "parameters": {"epsilon": 0.5}}
+        job = ask(analyst, "POST", f"/datasets/{name}/fits", fit)["job"]
+        while job["state"] in ("waiting", "running"):
+            time.sleep(0.05)
+            job = ask(analyst, "GET", f"/jobs/{job['id']}")["job"]
+        assert job["state"] == "done", job
+        assert "PrivateLogisticRegression" in ask(analyst, "GET", f"/models/{job['result']['model']}/report")
 
 
 def test_the_drill_ends_with_a_refusal(tmp_path, monkeypatch):
