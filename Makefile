@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test coverage check stats bench docs clean verdicts
+.PHONY: help demo serve test coverage check stats bench docs clean verdicts walks
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -47,6 +47,9 @@ stats: .venv/installed ## the statistical tests with ten times the sample
 
 verdicts: .venv/installed ## what the auditor says of each method, for the cards (a few minutes; before a release)
 	$(BIN)/python tools/verdicts.py
+
+walks: .venv/installed ## the files, functions and classes that one act of each kind enters
+	$(BIN)/python tools/walks.py > benchmarks/results/walks.md
 
 bench: .venv/installed ## speed and accuracy side by side with peers (about an hour)
 	$(BIN)/python benchmarks/noise.py

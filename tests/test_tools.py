@@ -1,6 +1,7 @@
 """The checks that guard the project catch what they are there for."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import support
+import tacit
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "tools"
@@ -164,3 +166,14 @@ def test_a_stray_file_at_the_top_is_seen(tmp_path):
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
     assert _at_the_top(tmp_path) - AT_THE_TOP == {"ledger_0123"}
+
+
+def test_a_walk_counts_what_its_second_time_enters():
+    """What only the first time enters is left out; lines of docstrings, comments and blanks are no code."""
+    walks = _tool("walks")
+    quiet = walks.row("nothing", lambda time: time or tacit.Budget(1))
+    assert quiet == "| nothing | 0 | 0 | 0 | 0 |"
+    files, functions, classes, lines = map(int, re.findall(r"\d+", walks.row("a budget", lambda _: tacit.Budget(1))))
+    assert 1 <= files <= 3
+    assert 1 <= classes < functions < lines
+    assert walks.lines_of_code('"""Says."""\n\nx = """a\nb"""  # what\n# and\n') == 2
