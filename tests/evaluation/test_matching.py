@@ -82,7 +82,7 @@ def test_records_that_declare_none_of_the_classes_are_refused(ask: Callable[...,
     first = Schema({"a": Number(-1, 1), "t": Flag("no", "yes")}, target="t")
     model = PrivateLogisticRegression(1.0, random_state=0).fit(Records({"a": X[:, 0], "t": NAMES}, first))
     for levels, fits in ((["lo", "hi"], False), (["yes", "hi"], True)):
-        schema = Schema({"a": Number(-1, 1), "t": Category(levels)}, target="t")
+        schema = Schema({"a": Number(-1, 1), "t": Category(levels, positive=levels[0])}, target="t")
         records = Records({"a": X[:, 0], "t": np.where(Y, "hi", "lo")}, schema)
         if fits:
             ask(model, records, epsilon=1.0, ledger=ledger)

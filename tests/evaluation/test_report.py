@@ -298,7 +298,14 @@ def test_a_regression_is_judged() -> None:
 
 
 SCHEMA = Schema(
-    {"a": Number(-3, 3), "b": Number(-3, 3), "c": Number(-3, 3), "who": Key(), "y": Category(["no", "yes"])}, target="y"
+    {
+        "a": Number(-3, 3),
+        "b": Number(-3, 3),
+        "c": Number(-3, 3),
+        "who": Key(),
+        "y": Category(["no", "yes"], positive="yes"),
+    },
+    target="y",
 )
 
 

@@ -61,9 +61,11 @@ def inspect(
 
 
 def _positive(model: Any) -> str | None:
-    """Return the class that scores are about, where there are two: the second of those sorted."""
+    """Return the class that scores are about, where there are two: what was declared; for arrays the second."""
     classes: Any = getattr(model, "classes_", ())
-    return str(classes[1]) if len(classes) == 2 else None
+    encoder = getattr(model, "encoder_", None)
+    positive = encoder.schema.positive if encoder is not None else classes[1] if len(classes) == 2 else None
+    return None if positive is None else str(positive)
 
 
 def _rows(model: Any, card: Card) -> dict[str, str]:

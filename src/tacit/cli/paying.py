@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from tacit.accounting.ledger import Ledger
 from tacit.cli.answering import Answering, Lost, Paid
 from tacit.data.records import Records
+from tacit.data.schema import Schema
 from tacit.errors import BudgetExceeded, TacitError
 from tacit.estimators.price import Price
 from tacit.reports.facts import exact_amount
@@ -85,6 +86,15 @@ def carded(making: Callable[[Ledger | None], Any], ledger: Ledger | None, out: A
             raise
         out.warn("The card does not say what is left: that could not be found out after the fit.")
         return making(None)
+
+
+def warn_of_classes(schema: Schema, out: Answering) -> None:
+    """Warn of two classes of which none is declared positive: scores will ask for it."""
+    if len(schema.classes) == 2 and schema.positive is None:
+        out.warn(
+            f"Warning: which of the two classes of {schema.target!r} is positive is not declared: `tacit evaluate` and "
+            f'`tacit predict --threshold` will ask for it. Write positive = "..." beside its levels in the schema.'
+        )
 
 
 def warn_unpaid(out: Answering, ledger: Ledger | None, seed: int | None, what: str, cost: str = "it cost") -> None:

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -13,7 +13,9 @@ from tacit.checks import checked_share, finite_number
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.places import Inputs
 from tacit.cli.sources import Source, source_of, to_predict
+from tacit.data.levels import Levelled, needed_positive
 from tacit.data.records import Records
+from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, ModelFileError
 from tacit.files import write_whole
 from tacit.models.file import load
@@ -48,7 +50,7 @@ def predict(
         if output is not None:
             Inputs((source,), files=(model,)).spare([output])
         with out.progress(f"predicting {records.n:,} records"), np.errstate(all="ignore"):
-            columns = _columns(found, records, probabilities, threshold)
+            columns = _columns(found, records, probabilities, threshold, encoder.schema)
         text = as_csv(columns)
         if output is not None:
             write_whole(output, [text.encode("utf-8", "replace")])
@@ -67,9 +69,11 @@ def loaded(path: Path) -> Any:
         raise ModelFileError(f"{str(path)!r}: {failure}{first}") from None
 
 
-def _columns(model: Any, records: Records, probabilities: bool, threshold: float | None) -> dict[str, list[Any]]:
+def _columns(
+    model: Any, records: Records, probabilities: bool, threshold: float | None, schema: Schema
+) -> dict[str, list[Any]]:
     held = records.held()
-    said = model.predict(held) if threshold is None else _above(model, held, threshold)
+    said = model.predict(held) if threshold is None else _above(model, held, threshold, schema)
     columns: dict[str, list[Any]] = {"prediction": said.tolist()}
     if probabilities:
         if not hasattr(model, "predict_proba"):
@@ -79,14 +83,19 @@ def _columns(model: Any, records: Records, probabilities: bool, threshold: float
     return columns
 
 
-def _above(model: Any, held: Records, threshold: float) -> Any:
-    """Predict the positive class, the second, above a threshold."""
+def _above(model: Any, held: Records, threshold: float, schema: Schema) -> Any:
+    """Predict the positive class above a threshold."""
     if len(getattr(model, "classes_", ())) != 2:
         raise InvalidParameter("--threshold is for a model of two classes. Leave it out.")
+    # In a file that an earlier tacit wrote the positive class may be the first.
+    is_positive = model.classes_ == needed_positive(cast("Levelled", schema.target_column), schema.target)
     likely = hasattr(model, "predict_proba")
     cut = checked_share("--threshold", threshold) if likely else finite_number("--threshold", threshold)
-    scores = model.predict_proba(held)[:, 1] if likely else model.decision_function(held)
-    return model.classes_[(scores > cut).astype(int)]
+    if likely:
+        scores = model.predict_proba(held)[:, is_positive].ravel()
+    else:
+        scores = model.decision_function(held) * (1 if is_positive[1] else -1)
+    return np.where(scores > cut, model.classes_[is_positive], model.classes_[~is_positive])
 
 
 def as_csv(columns: Mapping[str, list[Any]]) -> str:

@@ -10,14 +10,14 @@ import typer
 from tacit.accounting.ledger import Ledger
 from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
-from tacit.cli.paying import telling, warn_unpaid
+from tacit.cli.paying import telling, warn_of_classes, warn_unpaid
 from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, source_of
 from tacit.data.mismatches import Mismatches
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.data.sources.opening import stored_columns
 from tacit.errors import InvalidParameter
-from tacit.reports.facts import column_in_words, positive_of
+from tacit.reports.facts import column_in_words
 
 app = typer.Typer(
     help="Schemas: what may be known about a table without its records.", no_args_is_help=True, rich_markup_mode=None
@@ -79,8 +79,8 @@ def check(
             found = _mismatches(records, epsilon, account(ledger, account_name, seed, epsilon), seed, out)
         columns = {name: column_in_words(column) for name, column in declared.columns.items()}
         lines = [f"{cell(name)}: {words}" for name, words in columns.items()]
-        positive = positive_of(declared)
-        about = "" if positive is None else f" (positive: {positive}, the second of the classes in sorted order)"
+        positive = declared.positive
+        about = "" if positive is None else f" (positive: {positive})"
         lines.append(f"target: {declared.target or 'none'}{about}")
         if n is not None:
             lines.append(f"the table has these columns; n = {n:,}")
@@ -91,11 +91,7 @@ def check(
             "positive": positive,
             "n": n,
         }
-        if positive is not None and positive == getattr(declared.target_column, "other", None):
-            out.warn(
-                f"The positive class would be {positive!r}, which takes in all that is undeclared: name that level "
-                f"{f'({positive})'!r}, and the other one is positive."
-            )
+        warn_of_classes(declared, out)
         if found is not None:
             lines += ["", str(found), *found.words]
             plain["mismatches"] = {

@@ -8,7 +8,7 @@ import typer
 
 from tacit.cli import methods, products, sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
-from tacit.cli.paying import finish, foretell, names_of, priced, telling, warn_unpaid
+from tacit.cli.paying import finish, foretell, names_of, priced, telling, warn_of_classes, warn_unpaid
 from tacit.cli.places import Inputs
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -54,6 +54,7 @@ def train(
         files = products.Files(report or output.with_suffix(".html"), output, card, overwrite)
         declared, added = Schema.load(schema), products.Added.read(about, audit)
         check_declared(declared)
+        warn_of_classes(declared, out)
         paying = sources.account(ledger, account_name, seed, epsilon, part)
         records = sources.opened(source, declared, unit=unit, key=key, part=part)
         model = methods.model_for(

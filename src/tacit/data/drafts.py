@@ -8,10 +8,10 @@ _HEAD = """\
 # A draft: complete it from the codebook, never by looking at the records. Whatever you write here is public.
 # Each column has one kind:
 #   number     low, high: the range by meaning; log = true for amounts that span orders of magnitude; missing = a value
-#   category   levels = ["A", "B"]; other = "B" takes in everything else
-#   ordinal    levels in their order; missing = a level
+#   category   levels = ["A", "B"]; other = "B" takes in everything else; positive = "A" if it is what is predicted
+#   ordinal    levels in their order; missing = a level; positive = a level, as for a category
 #   flag       false = ["no"], true = ["yes"], as the table writes them (left out: false, False, 0; true, True, 1);
-#              missing = true or false
+#              missing = true or false; true is the positive class
 #   moment     low = "2015-01-01", high = "2024-12-31"; missing = a date
 #   key        an id: never coded, may fix the part that a record is in
 #   ignored    not used

@@ -28,6 +28,11 @@ class Levelled(Column):
     levels: Sequence[Level]
 
     @property
+    @abstractmethod
+    def positive(self) -> Level | None:
+        """The level that scores are about where the column is the target; None when none was declared."""
+
+    @property
     def spellings(self) -> tuple[tuple[str, ...], ...]:
         """The texts that stand for each level, the first of which names it: by default, each level as itself."""
         return tuple((str(level),) for level in self.levels)
@@ -86,15 +91,18 @@ class Category(Levelled):
 
     A missing value or an undeclared level is all zeros. These are k + 1 states, so none of the k outputs is
     redundant next to a constant. Where `other` names a level, that level takes in everything undeclared; its
-    code is then all zeros, and its output, now redundant, is dropped.
+    code is then all zeros, and its output, now redundant, is dropped. `positive` is the level that recall,
+    thresholds and curves are about where the column is the target.
     """
 
     levels: Sequence[Level]
     other: Level | None = None
+    positive: Level | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", _unlike(_distinct(self.levels, least=1 if self.other is None else 2)))
         object.__setattr__(self, "other", _member("other", self.other, self.classes))
+        object.__setattr__(self, "positive", _member("positive", self.positive, self.classes))
 
     @property
     def unknown(self) -> int:
@@ -116,15 +124,18 @@ class Category(Levelled):
 class Ordinal(Levelled):
     """One of several levels in a meaningful order, evenly spaced from -1 to 1.
 
-    `missing` names the level that stands in for a missing or undeclared one; by default its code is 0.
+    `missing` names the level that stands in for a missing or undeclared one; by default its code is 0. `positive` is
+    as for a `Category`.
     """
 
     levels: Sequence[Level]
     missing: Level | None = None
+    positive: Level | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", _unlike(_distinct(self.levels, least=2)))
         object.__setattr__(self, "missing", _member("missing", self.missing, self.classes))
+        object.__setattr__(self, "positive", _member("positive", self.positive, self.classes))
 
     @property
     def unknown(self) -> int:
@@ -146,8 +157,8 @@ class Ordinal(Levelled):
 class Flag(Levelled):
     """False or true, mapped to -1/2 and 1/2.
 
-    `false` and `true` are the spellings of each, one or several. `missing` says which of the two stands in
-    for a missing or undeclared value; by default its code is 0.
+    `false` and `true` are the spellings of each, one or several; true is the positive class. `missing` says which of
+    the two stands in for a missing or undeclared value; by default its code is 0.
     """
 
     false: Level | Sequence[Level] = ("false", "False", "0")
@@ -171,6 +182,11 @@ class Flag(Levelled):
         return tuple(tuple(str(level) for level in _listed(spelled)) for spelled in (self.false, self.true))
 
     @property
+    def positive(self) -> str:
+        """The first spelling of true."""
+        return self.classes[1]
+
+    @property
     def unknown(self) -> int:
         """The index of `missing`, or -1."""
         return -1 if self.missing is None else int(self.missing)
@@ -182,6 +198,16 @@ class Flag(Levelled):
     def outputs(self, name: str) -> tuple[str, ...]:
         """Name the one output column=true, with the first spelling of true."""
         return (f"{name}={self.classes[1]}",)
+
+
+def needed_positive(column: Levelled, name: str | None) -> str:
+    """Return the positive class of a target; refuse one that declares none."""
+    if column.positive is None:
+        raise InvalidParameter(
+            f"which class of the target {name!r} is positive is not declared, and this depends on it. Declare "
+            f'positive = "..." on the target in the schema, with one of its levels. Nothing was charged.'
+        )
+    return str(column.positive)
 
 
 def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:

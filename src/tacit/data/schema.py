@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Self, cast, final
 
 import numpy as np
 
@@ -138,6 +138,11 @@ class Schema:
     def classes(self) -> tuple[str, ...]:
         """The declared classes of the target; none when it is a Number or not declared."""
         return self.target_column.classes if isinstance(self.target_column, Levelled) else ()
+
+    @property
+    def positive(self) -> str | None:
+        """The declared positive class of the target, which scores are about: a Flag's `true`, or `positive`."""
+        return None if not isinstance(self.target_column, Levelled) else cast("str | None", self.target_column.positive)
 
     @property
     def target_range(self) -> tuple[float, float] | None:

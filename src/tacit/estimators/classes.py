@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.labels import checked_classes, column, label, places
+from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.streamed import StreamedLabels
 from tacit.errors import InvalidParameter
@@ -16,24 +17,38 @@ from tacit.numerics.disk import by_part
 _MANY = 20
 
 
+Declared = ArrayLike | Levelled
+"""Classes as they are declared: for arrays listed, for `Records` by the column of the target."""
+
+
 def check_told(classes: object, X: object) -> None:
-    """Refuse classes told beside `Records` that leave out a level of the target: whether one has it is theirs alone."""
+    """Refuse classes told beside `Records` that are not the levels of the target, which records bring, in order."""
     if classes is None or not isinstance(X, Records) or not X.schema.classes:
         return
-    if np.any(places(list(X.schema.classes), checked_classes(classes)) < 0):
+    if set(checked_classes(classes).tolist()) != set(X.schema.classes):
         raise InvalidParameter(
-            "classes must hold every level that the schema declares for the target, as texts. Leave classes out: "
-            "records bring theirs; or declare a schema with fewer levels, and the rest counts as unknown."
+            "classes must be the levels that the schema declares for the target, as texts. Leave classes out: records "
+            "bring theirs; or declare a schema with other levels: what is at none of them counts as unknown."
         )
 
 
-def known_classes(declared: ArrayLike | None, labels: object, most: float = np.inf) -> tuple[NDArray[Any], Any, str]:
-    """Return the sorted classes, the index of every label among them, and what was assumed.
+def ordered_classes(classes: object, positive: object = None) -> NDArray[Any]:
+    """Return declared classes in the order of `classes_`: sorted, but for the positive one, which is last.
+
+    So of two classes the second is the positive one, as in scikit-learn.
+    """
+    names = checked_classes(classes)
+    is_positive = np.zeros(len(names), dtype=np.bool_) if positive is None else names == positive
+    return np.concatenate([names[~is_positive], names[is_positive]])
+
+
+def known_classes(declared: Declared | None, labels: object, most: float = np.inf) -> tuple[NDArray[Any], Any, str]:
+    """Return the classes in the order of `classes_`, the index of every label among them, and what was assumed.
 
     Each label is looked up by itself. One that is not among declared classes is refused without being named.
     """
     if isinstance(labels, StreamedLabels):
-        # Declared classes hold all names (`check_told`), so that none of them is refused.
+        # The column that declares the classes holds all names, so that none of them is refused.
         classes, indices, assumed = known_classes(declared, np.array(labels.names), most)
         return classes, by_part(lambda places: indices[places.astype(np.intp)], labels.places), assumed
     cells = column(labels)
@@ -41,7 +56,8 @@ def known_classes(declared: ArrayLike | None, labels: object, most: float = np.i
         classes = _occurring(cells)
         assumed = "the set of labels in y"
     else:
-        classes = checked_classes(declared)
+        own = (declared.classes, declared.positive) if isinstance(declared, Levelled) else (declared,)
+        classes = ordered_classes(*own)
         assumed = f"{len(classes)} declared classes"
     if len(classes) > most:
         raise InvalidParameter(

@@ -38,11 +38,13 @@ _ALONE: ContextVar[bool] = ContextVar("rows stand alone", default=False)
 @final
 @dataclass(frozen=True)
 class Encoded:
-    """Rows, the target of each, the declared classes, if any, the encoder, and whose the rows are if persons are."""
+    """Rows, the target of each, the column that declares its classes, if it has any, the encoder, and whose the rows
+    are if persons are.
+    """
 
     rows: BoundedRows | StreamedRows
     targets: AnyArray | Target
-    classes: tuple[str, ...]
+    declared: Levelled | None
     encoder: PublicEncoder
     persons: Persons | SpreadPersons | None = None
 
@@ -68,16 +70,17 @@ def encoded(
     schema = records.schema
     column = schema.target_column if task == "none" else target_of(schema, task)
     encoder = encoder_for(schema, task, curves, interactions)
+    declared = column if isinstance(column, Levelled) else None
     found = None if streams is None or column is None else elsewhere(records, encoder, column, streams)
     if found is not None:
-        return Encoded(*found[:2], getattr(column, "classes", ()), encoder, found[2])
+        return Encoded(*found[:2], declared, encoder, found[2])
     records = records.held()
     rows, persons = encoder.transform(records), records.persons()
     if task == "none":
-        return Encoded(rows, np.zeros(len(rows)), (), encoder, persons)
+        return Encoded(rows, np.zeros(len(rows)), None, encoder, persons)
     targets = records.targets()
-    if not isinstance(column, Levelled):
-        return Encoded(rows, targets, (), encoder, persons)
+    if declared is None:
+        return Encoded(rows, targets, None, encoder, persons)
     unknown = targets < 0
     kept = BoundedRows(
         np.where(unknown[:, None], 0.0, np.asarray(rows)),
@@ -85,8 +88,8 @@ def encoded(
         has_constant=rows.has_constant,
         filled=rows.filled,
     )
-    classes = np.array(column.classes)[np.where(unknown, 0, targets)]
-    return Encoded(kept, classes, column.classes, encoder, persons)
+    classes = np.array(declared.classes)[np.where(unknown, 0, targets)]
+    return Encoded(kept, classes, declared, encoder, persons)
 
 
 def encoder_for(
@@ -111,8 +114,9 @@ def learn(estimator: Any, X: Any, y: Any, task: Task, sample_weight: object = No
 
     `_learn` is also told how rows are weighed and whose they are: `Records` say so by their unit, rows by `groups`.
 
-    For records, classes and the range of the target are those that the estimator was told, or else the schema's, and a
-    part of a split pays from its own account. `encoder_` keeps how records were encoded, for those to predict.
+    For records, classes are the schema's, the range of the target is that which the estimator was told, or else the
+    schema's, and a part of a split pays from its own account. `encoder_` keeps how records were encoded, for those to
+    predict.
     """
     weighing = Weighing.of(sample_weight, getattr(estimator, "largest_weight", None), groups)
     warn_of_terms(estimator, X, weighing.persons)
@@ -130,12 +134,12 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
     told = {
         "ledger": X.account(estimator.ledger),
         "random_state": X.coins(estimator.random_state),
-        "classes": found.classes,
+        "classes": found.declared,
         "target_range": X.schema.target_range,
     }
     own = {name: getattr(estimator, name) for name in told if hasattr(estimator, name)}
     for name, value in own.items():
-        if value is None or name == "ledger":
+        if value is None or name in ("ledger", "classes"):
             setattr(estimator, name, told[name])
     with rows_alone() if stand_alone(X) else nullcontext():
         estimator._learn(found.rows, found.targets, replace(weighing, persons=found.persons))

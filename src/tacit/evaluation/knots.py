@@ -41,10 +41,16 @@ class Knots:
         every = np.unique(np.concatenate([np.asarray(edges, dtype=np.float64), np.asarray(fixed, dtype=np.float64)]))
         return cls(every, np.isin(every, np.asarray(fixed)), limits)
 
+    def mirrored(self) -> "Knots":
+        """Return the knots of the scores times -1: the same ones, in the opposite order."""
+        ends = tuple(-each for each in self.limits[::-1])
+        return Knots(-self.edges[::-1], self.cut[::-1], ends)
+
     @cached_property
     def alike(self) -> Truths:
         """Which bins hold one score that many share: the limits, and narrow bins between two cuts."""
-        narrow = np.diff(self.edges) <= _NARROW * np.maximum(np.abs(self.edges[1:]), _NARROW)
+        sizes = np.maximum(np.abs(self.edges[:-1]), np.abs(self.edges[1:]))
+        narrow = np.diff(self.edges) <= _NARROW * np.maximum(sizes, _NARROW)
         return self._limited(np.concatenate([[False], self.cut[:-1] & self.cut[1:] & narrow, [False]]), True)
 
     @cached_property

@@ -1,15 +1,17 @@
 """What is public and cannot match is refused before any charge: another task, labels of another type, other classes."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from tacit.data.labels import column, label, places
+from tacit.data.levels import Levelled, needed_positive
 from tacit.data.records import Records
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
+from tacit.estimators.encoded import target_of
 from tacit.numerics.attempts import attempt
 
 _TEXTS = re.compile(r"(large_)?(str(ing)?|utf8)(_view)?(\[.*\])?")
@@ -64,6 +66,24 @@ def listed_classes(model: Any) -> AnyArray:
             "was charged."
         )
     return found
+
+
+def positive_place(X: Any, classes: AnyArray) -> int:
+    """Return which of two classes scores are about: the one that the schema declares; for arrays the second.
+
+    `Records` whose schema declares none are refused, and those of which the model does not know it.
+    """
+    if not isinstance(X, Records):
+        return 1
+    column = target_of(X.schema, "classification")
+    positive = needed_positive(cast("Levelled", column), X.schema.target)
+    (place,) = places([positive], classes)
+    if place < 0:
+        raise InvalidParameter(
+            f"the schema declares {positive!r} as the positive class, which is none of the model's. Open the records "
+            "with the schema that the model was fitted with. Nothing was charged."
+        )
+    return int(place)
 
 
 def refuse_predictor(model: Any) -> None:

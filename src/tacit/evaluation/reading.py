@@ -130,18 +130,23 @@ def _of_length(row: object, length: int) -> list[Any]:
     return cells if cells is not None and len(cells) == length else [None] * length
 
 
-def scores_of(model: Any, held: HeldOut, size: int) -> tuple[Floats, bool]:
-    """Return a score for each row, or one for each class if there are more than two, and whether they are log-odds."""
+def scores_of(model: Any, held: HeldOut, size: int, positive: int) -> tuple[Floats, bool]:
+    """Return a score for each row, or one for each class if there are more than two, and whether they are log-odds.
+
+    Of two classes the score is that of the positive one, whose place among the model's classes is given.
+    """
     count = len(held.targets)
     if hasattr(model, "predict_proba"):
         likely = chances_of(model, held, size)
-        chances = likely[:, 1:] if size == 2 else likely
+        chances = likely[:, [positive]] if size == 2 else likely
         with np.errstate(all="ignore"):
             odds = np.log(chances) - np.log1p(-chances)
         return np.where(chances > 0, np.clip(np.nan_to_num(odds, nan=SURE), -SURE, SURE), -SURE), True
     if hasattr(model, "decision_function"):
         width = (size,) if size > 2 else ()
         scores = said(asked(model.decision_function, held, "scores", *width), (count, *width)).reshape(count, -1)
+        if size == 2 and positive == 0:
+            scores = -scores
         return np.clip(np.nan_to_num(scores, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST), False
     raise InvalidParameter(
         f"{type(model).__name__} has no scores: wanted predict_proba or decision_function. evaluation.accuracy and "

@@ -20,6 +20,7 @@ from tacit.evaluation.figure import Report
 from tacit.evaluation.matching import (
     check_labels,
     listed_classes,
+    positive_place,
     refuse_other_tasks,
     refuse_predictor,
     refuse_texts,
@@ -80,8 +81,9 @@ def report(
         was fitted to, warns of records that the model was fitted to, and says "judged" of what is not known.
     groups : the ids of the persons whose rows X holds, one for each row, for a ledger of persons.
     epsilon, delta, ledger : what it costs and who pays; a part of a split pays from its own account.
-    threshold : above which the second class is predicted; one half, or 0 for a model without probabilities. What lies
-        above it is counted; at other thresholds it is interpolated within a bin.
+    threshold : above which the positive class is predicted; one half, or 0 for a model without probabilities. What
+        lies above it is counted; at other thresholds it is interpolated within a bin. The positive class is the one
+        that the schema of `Records` declares, and for arrays the second of `classes_`.
     target_range : for a regression (low, high), to which targets and predictions are clipped; `Records` declare it.
     confidence : of every error bar.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
@@ -100,6 +102,7 @@ def report(
     if size < 2:
         raise InvalidParameter("the model knows one class only: there is nothing to score.")
     check_labels(model, X, y)
+    positive = positive_place(X, classes) if size == 2 else size - 1
     held = held_out(X, y, groups, ledger, random_state, classes=True)
     judged = _standing(model, X)
     likely = hasattr(model, "predict_proba")
@@ -118,7 +121,9 @@ def report(
         pure=budget.is_pure,
     )
     sketch = Sketch(budget, layout, held.count)
-    values, _ = scores_of(model, held, size)
+    values, _ = scores_of(model, held, size, positive)
+    if positive == 0:
+        classes = classes[::-1]
     known = places(held.targets, classes)
     right = None
     if size > 2:

@@ -62,6 +62,10 @@ class ScoreTable:
         noise = np.repeat(sketched.count_noise[list(groups), None], knots.count, axis=1)
         return cls(counts, noise, knots, size, sketched.pure, sketched.unseen)
 
+    def mirrored(self) -> Self:
+        """Return the table of the scores times -1, its groups in the opposite order."""
+        return replace(self, counts=self.counts[::-1, ::-1], noise=self.noise[::-1, ::-1], knots=self.knots.mirrored())
+
     @property
     def careful(self) -> Self:
         """The table for losses that have no bound: what stands out of noise, if no more than a few records may not."""

@@ -1,7 +1,7 @@
 """The report on a model of two classes, or on one class against the rest."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from tacit.checks import checked_share, finite_number, positive_number, shown
+from tacit.data.labels import places
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import UNKNOWN
 from tacit.evaluation import measures
@@ -76,7 +77,10 @@ class Calibration:
 @final
 @dataclass(frozen=True, eq=False)
 class TwoClassReport(Report):
-    """Everything about a model of two classes, computed from one released table; the second class is the positive one.
+    """Everything about a model of two classes, computed from one released table.
+
+    The second of its `classes` is the positive one: what the schema of `Records` declares, for arrays the model's
+    second; `of(label)` is the report on either.
 
     Guarantee: that of `release`; every attribute is post-processing and costs nothing more.
     Assumes: what `tacit.evaluation.report` assumes.
@@ -93,6 +97,20 @@ class TwoClassReport(Report):
     confidence: float
     threshold: float
     judged: str = UNKNOWN
+
+    def of(self, label: Any) -> "TwoClassReport":
+        """Return the report on one class against the other: this one, or with the roles of the classes exchanged."""
+        (place,) = places([label], self.classes)
+        if place < 0:
+            raise InvalidParameter(f"the model's classes are {list(self.classes)}, got {label!r}.")
+        if place == 1:
+            return self
+        return replace(
+            self,
+            released=self.released.mirrored(),
+            classes=self.classes[::-1],
+            threshold=1.0 - self.threshold if self.has_probabilities else -self.threshold,
+        )
 
     @property
     def table(self) -> ScoreTable:

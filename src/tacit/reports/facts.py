@@ -36,6 +36,8 @@ def column_in_words(column: Column) -> str:
     """Say what was declared about a column: all of it, so that a check of a schema is one."""
     beside = (("missing", "what is missing counts as"), ("other", "all else counts as"))
     found = [(words, getattr(column, name, None)) for name, words in beside]
+    if isinstance(column, Levelled) and not isinstance(column, Flag):
+        found.append(("positive is", column.positive))
     told = [
         f"{words} {f'{value:g}' if isinstance(value, float) else value}" for words, value in found if value is not None
     ]
@@ -63,11 +65,6 @@ def _kind_in_words(column: Column) -> str:
 
 def _spelled(first: str, *others: str) -> str:
     return f"{first} (or {', '.join(others)})" if others else first
-
-
-def positive_of(schema: Schema) -> str | None:
-    """Return the class that scores will be about, where the target has two: models keep classes sorted."""
-    return sorted(schema.classes)[1] if len(schema.classes) == 2 else None
 
 
 def domain_in_words(schema: Schema | None, features: int, unit: Kind) -> str:

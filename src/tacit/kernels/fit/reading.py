@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
@@ -21,7 +21,7 @@ from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.solve import smallest_tolerance, solve
 from tacit.errors import InvalidParameter
-from tacit.estimators.classes import known_classes
+from tacit.estimators.classes import Declared, known_classes
 from tacit.estimators.encoded import rows_of, stand_alone
 from tacit.estimators.parameters import known_norm, known_range
 from tacit.estimators.tables import numeric_targets, validated
@@ -110,7 +110,7 @@ def read_points(estimator: BaseEstimator, domain: Domain, Z: Any) -> Any:
     return domain.clipped(data.toarray() if issparse(data) else data)
 
 
-def read_targets(labels: NDArray[Any], classes: ArrayLike | None, target_range: object, regression: bool) -> Targets:
+def read_targets(labels: NDArray[Any], classes: Declared | None, target_range: object, regression: bool) -> Targets:
     """Return targets for a loss of margins, or clipped to [-1, 1] for a loss of residuals."""
     if not regression:
         known, indices, assumed = known_classes(classes, labels, 2)

@@ -24,7 +24,7 @@ from tacit.sums.query import Function, Query, RowSums, StatisticalQuery
 @final
 @dataclass(eq=False, repr=False)
 class ConjunctionClassifier(SQClassifier):
-    """Learn which features must be true (or false) for a record to be in the second class.
+    """Learn which features must be true (or false) for a record to be in the positive class, the second of `classes_`.
 
     For each literal it is asked how often the literal is false in a record of that class, and the literals for which
     this is at most error/2d are kept, d being their number. A feature is true where it is above 0.
@@ -44,7 +44,8 @@ class ConjunctionClassifier(SQClassifier):
     error, confidence : how good the model is to be, and with which probability.
     noise_rate : how often labels are wrong, at random; the model is then about the true ones.
     monotone : whether literals are features only, or their negations as well.
-    classes : the two labels that can occur, the second of which the conjunction stands for; declare them.
+    classes : the two labels that can occur, the second of which, sorted, the conjunction stands for; declare them.
+        `Records` bring theirs, of which it stands for the one that the schema declares as positive.
     ledger : the account to charge, before anything is released.
     random_state : a seed makes a rehearsal: repeatable, not private, never charged.
 
@@ -64,6 +65,7 @@ class ConjunctionClassifier(SQClassifier):
     monotone: bool = True
 
     most_classes = 2
+    needs_positive = True
     of = "population"
     saved: ClassVar[Saved] = Saved(
         {

@@ -11,15 +11,17 @@ from itertools import product
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.data.columns import Column
 from tacit.data.frames import read_columns
+from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
+from tacit.estimators.classes import Declared
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Codes, Floats
@@ -103,9 +105,9 @@ class DiscreteClassifier(SQClassifier):
                 )
         return self.features_
 
-    def _declared_classes(self) -> ArrayLike | None:
-        known = self.schema.classes if self.classes is None and isinstance(self.schema, Schema) else ()
-        return known or self.classes
+    def _declared_classes(self) -> Declared | None:
+        column = self.schema.target_column if self.classes is None and isinstance(self.schema, Schema) else None
+        return column if isinstance(column, Levelled) else self.classes
 
     def _named(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return names if self.schema is None else self.schema.features

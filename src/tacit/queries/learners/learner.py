@@ -18,13 +18,12 @@ from tacit.budget import Budget
 from tacit.checks import whole_number
 from tacit.data.columns import Column
 from tacit.data.frames import clean_columns
-from tacit.data.labels import checked_classes
-from tacit.data.levels import Levelled
+from tacit.data.levels import Levelled, needed_positive
 from tacit.data.persons import Persons
 from tacit.data.records import Records, payer
 from tacit.data.sources.table import Block
 from tacit.errors import InvalidParameter
-from tacit.estimators.classes import known_classes
+from tacit.estimators.classes import Declared, known_classes, ordered_classes
 from tacit.estimators.encoded import encoded, refuse_targets, target_of
 from tacit.estimators.exact_scores import ExactAccuracy
 from tacit.estimators.fitted import fitted_together
@@ -226,6 +225,7 @@ class SQClassifier(ExactAccuracy, SQLearner):
     classes: ArrayLike | None = None
 
     most_classes: ClassVar[float] = np.inf
+    needs_positive: ClassVar[bool] = False
 
     def _fit(self, X: Any, y: Any) -> None:
         if not isinstance(X, Records):
@@ -234,7 +234,7 @@ class SQClassifier(ExactAccuracy, SQLearner):
         refuse_targets(y)
         self._fit_records(X)
 
-    def _fit_rows(self, X: Any, y: Any, declared: ArrayLike | None, owned: Any, persons: Persons | None = None) -> None:
+    def _fit_rows(self, X: Any, y: Any, declared: Declared | None, owned: Any, persons: Persons | None = None) -> None:
         """Learn from rows in memory, which `owned` pays for: they themselves, or the records that became them."""
         self._declare(X)
         rows, cells = self._rows(X, y)
@@ -262,11 +262,11 @@ class SQClassifier(ExactAccuracy, SQLearner):
         if engine.label is None:
             raise InvalidParameter("say which column labels are in: StatisticalOracle(..., label='y').")
         own, declared, column = engine.labels, self._declared_classes(), engine.columns[engine.label]
-        known = column.classes if isinstance(column, Levelled) else own
-        if isinstance(column, Levelled) and self.most_classes > 2:
-            # Sorted, as scikit-learn has classes; a rule for one of two classes stands for the one declared second.
-            known = tuple(sorted(known))
-        listed = known if declared is None else checked_classes(declared)
+        if self.needs_positive and isinstance(column, Levelled):
+            needed_positive(column, engine.label)
+        known, positive = (column.classes, column.positive) if isinstance(column, Levelled) else (None, None)
+        names = declared.classes if isinstance(declared, Levelled) else known if declared is None else declared
+        listed = own if names is None else ordered_classes(names, positive)
         values = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
         self._check_rate(len(values))
         if not 2 <= len(values) <= self.most_classes:
@@ -280,11 +280,12 @@ class SQClassifier(ExactAccuracy, SQLearner):
 
     def _likely_labels(self) -> Labels:
         declared = self._declared_classes()
-        count = 2 if declared is None else len(np.unique(np.asarray(declared)))
+        names = declared.classes if isinstance(declared, Levelled) else declared
+        count = 2 if names is None else len(np.unique(np.asarray(names)))
         self._check_rate(count)
         return Labels("y", tuple(range(count)))
 
-    def _declared_classes(self) -> ArrayLike | None:
+    def _declared_classes(self) -> Declared | None:
         """Return the classes that were declared, here or elsewhere."""
         return self.classes
 

@@ -93,8 +93,7 @@ class SQPerceptron(SQClassifier):
     def _fit_records(self, records: Records) -> None:
         held = records.held()
         found = encoded(held, "classification")
-        declared = self.classes if self.classes is not None else found.classes
-        self._fit_rows(found.rows, found.targets, declared, records, held.persons())
+        self._fit_rows(found.rows, found.targets, found.declared, records, held.persons())
         self.encoder_ = found.encoder
 
     def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:

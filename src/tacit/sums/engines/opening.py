@@ -128,7 +128,8 @@ def _pairs(X: Any, bounds: Any) -> list[Any]:
 def _label_column(labels: tuple[Any, Any]) -> Column:
     if all(isinstance(each, int | float | np.number) and not isinstance(each, bool) for each in labels):
         return Number(min(map(float, labels)), max(map(float, labels)))
-    return Category([str(each) for each in labels])
+    negative, positive = map(str, labels)
+    return Category([negative, positive], positive=positive)
 
 
 def _labels(column: Column | None, labels: tuple[Any, Any] | None) -> tuple[Any, Any]:
@@ -138,5 +139,6 @@ def _labels(column: Column | None, labels: tuple[Any, Any] | None) -> tuple[Any,
             raise InvalidParameter("labels must be the two labels (negative, positive).")
         return labels[0], labels[1]
     if isinstance(column, Levelled) and len(column.classes) == 2:
-        return column.classes[0], column.classes[1]
+        first, second = column.classes
+        return (second, first) if column.positive == first else (first, second)
     return _NO_LABELS
