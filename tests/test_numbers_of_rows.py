@@ -20,7 +20,8 @@ from tacit.releases import Release
 from tacit.reports.card import card_of_model
 
 COLUMNS = {
-    "a": Number(0, 1), "ward": Category(["x", "y"]), "who": Key(), "ill": Category(["no", "yes"]), "days": Number(0, 1),
+    "a": Number(0, 1), "ward": Category(["x", "y"]), "who": Key(), "ill": Category(["no", "yes"], positive="yes"),
+    "days": Number(0, 1),
 }  # fmt: skip
 PERSONS = 200
 
@@ -116,7 +117,8 @@ def figures(rows: int) -> Any:
         statistics.histogram(cells["ward"], levels=["x", "y"], **how),
         statistics.quantile(cells["a"], 0.5, low=0, high=1, **how),
     ]  # fmt: skip
-    return [(each.guarantee, each.noise_error, str(each.event)) for each in asked]
+    # How far off a ratio is follows from its noisy count.
+    return [(each.guarantee, each is asked[1] or each.noise_error, str(each.event)) for each in asked]
 
 
 def kept(rows: int) -> Any:

@@ -18,7 +18,7 @@ def test_noise_stays_within_the_error_bar_in_95_of_100_releases(delta):
     makers = {
         "count": (lambda: statistics.count(FLAGS, epsilon=0.5, delta=delta), 3.0),
         "sum": (lambda: statistics.sum(VALUES, low=0, high=2, epsilon=0.5, delta=delta), VALUES.sum()),
-        "mean": (lambda: statistics.mean(VALUES, low=0, high=2, epsilon=0.5, delta=delta), VALUES.mean()),
+        "mean": (lambda: statistics.mean(VALUES, low=0, high=2, epsilon=0.5, delta=delta, missing=0), VALUES.mean()),
         "histogram": (lambda: statistics.histogram(FLAGS, levels=[0, 1], epsilon=0.5, delta=delta), np.array([37, 3])),
     }
     for make, truth in makers.values():

@@ -5,18 +5,20 @@ holds to the last bit), and answers through the one door with Laplace noise, or 
 delta is positive. The number of records n is public.
 
 Columns are read cell by cell, by rules that look at no other record and that no cell can make fail: a number is
-clipped to its declared range, and whatever is none (missing, NaN, a word) counts as the middle of it; a flag that is
-not true counts as false; a value is counted at the one level that it equals, or nowhere. Only the stored
-type, the shape and the length of a column can be refused.
+clipped to its declared range; what is none (missing, NaN, something else in a list) is missing, and is left out, or
+counts as the number that is declared for it, `missing=`; a flag that is not true counts as false; a value is counted at
+the one level that it equals, or nowhere. Only the stored type, the shape and the length of a column can be refused:
+columns that are stored as text, or as objects, hold no numbers and no flags, whatever stands in them.
 
 With `groups`, the id of the person whose each row is, what is protected is a person with all their rows: a person's
-answer is the mean over their rows, so that sums and counts are of persons, n is how many of them there are, and every
-sensitivity stays what it is for one row each (docs/persons.md).
+answer is the mean over their rows, of those that are there if what is missing is left out, so that sums and counts are
+of persons, n is how many of them there are, and every sensitivity stays what it is for one row each (docs/persons.md).
 """
 
 import math
 from collections.abc import Sequence, Set
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,9 +32,14 @@ from tacit.data.labels import checked_classes, places
 from tacit.data.persons import Persons
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential
-from tacit.mechanisms.gaussian import additive
-from tacit.numerics.arrays import Floats
+from tacit.mechanisms.gaussian import Gaussian, additive
+from tacit.mechanisms.laplace import Laplace
+from tacit.numerics.arrays import Floats, Truths
+from tacit.numerics.bisection import bisect
 from tacit.releases import Release, Terms
+
+Missing = float | Literal["exclude"]
+"""What becomes of cells that are missing: they are left out, or count as a number within the range."""
 
 __all__ = ["bounds", "count", "histogram", "mean", "mean_error", "quantile", "sum"]
 
@@ -69,6 +76,7 @@ def sum(
     high: float,
     epsilon: float,
     delta: float = 0.0,
+    missing: Missing = "exclude",
     ledger: Ledger | None = None,
     groups: Any = None,
     label: str = "sum",
@@ -76,15 +84,20 @@ def sum(
 ) -> Release[float]:
     """Add up numbers clipped to [low, high].
 
+    What is missing adds nothing; or, given a number between low and high as `missing`, it counts as that.
+
     Guarantee: (epsilon, delta)-private.
-    Assumes: low and high were chosen without looking at the records; replace-one neighbours; n is public.
-    Reference: the introductory lecture's noisy sum; sensitivity high - low.
+    Assumes: low, high and `missing` were chosen without looking at the records; replace-one neighbours; n is public.
+    Reference: the introductory lecture's noisy sum; sensitivity high - low, of a range that holds 0 where what is
+    missing adds nothing.
     """
-    column, low, high = _clipped(values, low, high)
-    persons = _persons(groups, column.size)
+    column, present, low, high = _clipped(values, low, high, missing)
+    known = (f"low={low:g}", f"high={high:g}", _in_words(missing))
+    if _placed(missing, low, high) is None:
+        column, low, high = np.where(present, column, 0.0), min(low, 0.0), max(high, 0.0)
+    column, present, persons = _of_present(column, present, _persons(groups, column.size))
     share, size = _sum_of_shares(column, low, high, persons), column.size if persons is None else persons.n
     mechanism = additive(Budget(epsilon, delta))
-    known = (f"low={low:g}", f"high={high:g}")
     noisy = Terms(ledger, label, random_state, known).release(mechanism, share, unit=_unit(persons))
     return noisy.map(lambda answer: low * size + (high - low) * float(answer)).within((high - low) * mechanism.error())
 
@@ -96,42 +109,73 @@ def mean(
     high: float,
     epsilon: float,
     delta: float = 0.0,
+    missing: Missing = "exclude",
     ledger: Ledger | None = None,
     groups: Any = None,
     label: str = "mean",
     random_state: object = None,
 ) -> Release[float]:
-    """Average numbers clipped to [low, high].
+    """Average numbers clipped to [low, high]: those that are there, or, given a `missing` between low and high, all.
+
+    What is missing is left out: a noisy sum is divided by a noisy count of the numbers that are there, both drawn at
+    once for one charge. `noise_error` is then computed from the answers, and holds in 95 of 100 releases whatever is
+    missing.
 
     Guarantee: (epsilon, delta)-private.
-    Assumes: low and high were chosen without looking at the records; replace-one neighbours; n is public.
-    Reference: the introductory lecture's noisy average; sensitivity (high - low) / n.
+    Assumes: low, high and `missing` were chosen without looking at the records; replace-one neighbours; n is public.
+    Reference: the introductory lecture's noisy average; sensitivity (high - low) / n. Where what is missing is left
+    out, a record adds (x, w) to the sum of distances from the middle, in ranges, and to the count times w: x is in
+    [-1/2, 1/2], or both are 0. No two points of this triangle are further apart than its corners: 1 in L1 norm
+    for w <= 1/2, and in L2 norm for w <= sqrt(3)/2. So the sum has the noise that it has without the count.
     """
-    column = numbers_of(values)
+    column, present, low, high = _clipped(values, low, high, missing)
     if column.size == 0:
         raise InvalidParameter("a mean needs at least one record, got none.")
-    persons = _persons(groups, column.size)
-    noisy = sum(
-        column,
-        low=low,
-        high=high,
-        epsilon=epsilon,
-        delta=delta,
-        ledger=ledger,
-        groups=persons,
-        label=label,
-        random_state=random_state,
-    )
-    count = column.size if persons is None else persons.n
-    return noisy.map(lambda total: total / count).within((noisy.noise_error or 0.0) / count)
+    column, present, persons = _of_present(column, present, _persons(groups, column.size))
+    budget, known = Budget(epsilon, delta), (f"low={low:g}", f"high={high:g}", _in_words(missing))
+    terms, unit = Terms(ledger, label, random_state, known), _unit(persons)
+    if _placed(missing, low, high) is not None:
+        size = column.size if persons is None else persons.n
+        one = additive(budget)
+        noisy = terms.release(one, _sum_of_shares(column, low, high, persons), unit=unit)
+        return noisy.map(lambda answer: low + (high - low) * float(answer) / size).within(
+            (high - low) * one.error() / size
+        )
+    both, weight = _sum_and_count(budget)
+    total = _sum_of_shares(column, low, high, persons)  # what is missing is at `low` there, and adds nothing
+    held = _sum_of_shares(present.astype(np.float64), 0.0, 1.0, persons)
+    noisy_pair = terms.release(both, np.array([total - held / 2, weight * held]), unit=unit)
+    total, weighted = np.asarray(noisy_pair.value, dtype=np.float64).tolist()
+    ratio, error = _ratio(total, weighted, both, weight)
+    return noisy_pair.map(lambda _: low + (high - low) * (0.5 + ratio)).within((high - low) * error)
 
 
 def mean_error(
-    count: int, *, low: float, high: float, epsilon: float, delta: float = 0.0, confidence: float = 0.95
+    count: int,
+    *,
+    low: float,
+    high: float,
+    epsilon: float,
+    delta: float = 0.0,
+    missing: Missing = "exclude",
+    confidence: float = 0.95,
 ) -> float:
-    """Return what the noise of `mean` over that many records stays below with this confidence; no record is needed."""
+    """Return what the noise of `mean` over that many records stays below with this confidence; no record is needed.
+
+    Where what is missing is left out, `count` is that of the numbers that are there; the mean may be anywhere in the
+    range, and one in its middle has less noise.
+    """
     low, high = _range(low, high)
-    return (high - low) * additive(Budget(epsilon, delta)).error(confidence) / whole_number("count", count)
+    size, budget, level = whole_number("count", count), Budget(epsilon, delta), checked_confidence(confidence)
+    if _placed(missing, low, high) is not None:
+        return (high - low) * additive(budget).error(level) / size
+    both, weight = _sum_and_count(budget)
+
+    def stays(error: float) -> bool:
+        # |e1 - r e2| <= error (size + e2) fails on one side where e1 - (r + error) e2 does, on the other likewise.
+        return _error_of_both(both, (0.5 + error) / weight, level) <= error * size
+
+    return (high - low) * (bisect(stays, 1.0, 0.0)[0] if stays(1.0) else 1.0)
 
 
 def histogram(
@@ -180,6 +224,7 @@ def quantile(
     high: float,
     epsilon: float,
     candidates: int = 1000,
+    missing: Missing = "exclude",
     ledger: Ledger | None = None,
     groups: Any = None,
     label: str = "quantile",
@@ -187,24 +232,32 @@ def quantile(
 ) -> Release[float]:
     """Find a number below which about that fraction of the records lies, among evenly spaced candidates.
 
+    It is the fraction of the numbers that are there, or, given a `missing` between low and high, of all records.
+
     Guarantee: epsilon-private.
-    Assumes: low, high and the number of candidates were chosen without looking at the records;
+    Assumes: low, high, `missing` and the number of candidates were chosen without looking at the records;
     replace-one neighbours; n is public.
-    Reference: exponential mechanism (Smith 2011); a replacement moves each rank by at most 1.
+    Reference: exponential mechanism (Smith 2011); a number at or below a candidate adds 1 - fraction to the distance of
+    its rank from the wanted one, a larger one takes the fraction off, and what is missing does neither: a replacement
+    moves it by at most 1.
     """
     share = checked_share("fraction", fraction)
-    column, low, high = _clipped(values, low, high)
+    column, present, low, high = _clipped(values, low, high, missing)
     mechanism = Exponential.for_budget(Budget(epsilon), candidates=candidates)
     places = np.linspace(low, high, mechanism.candidates)
-    persons = _persons(groups, column.size)
-    size, ranks = column.size, np.searchsorted(np.sort(column), places, side="right").astype(np.float64)
-    if persons is not None:
-        size, steps, order = persons.n, _steps(persons.n), np.argsort(column, kind="stable")
-        below = np.concatenate([[0], np.cumsum(persons.parts(int(steps))[order])])
-        ranks = below[ranks.astype(np.intp)] / steps
-    # A rank, whole steps of a power of two, less a multiple of 1/256 has no rounding that could add to the sensitivity.
-    scores = -np.abs(ranks - round(share * size * 256) / 256)
-    known = (f"low={low:g}", f"high={high:g}", f"{mechanism.candidates} candidates")
+    column, present, persons = _of_present(column, present, _persons(groups, column.size))
+    # Ranks in whole steps less a share of the count, the share in steps of its own: all of it is exact in doubles, and
+    # no rounding adds to the sensitivity.
+    room = 52 - (column.size if persons is None else persons.n).bit_length()
+    coarse = 0 if persons is None else min(30, room // 2)
+    fine = min(30, room - coarse)
+    counted = present.astype(np.int64) * (1 if persons is None else persons.parts(2**coarse))
+    order = np.argsort(column, kind="stable")
+    below = np.concatenate([[0], np.cumsum(counted[order])])
+    ranks = below[np.searchsorted(column[order], places, side="right")] / 2.0**coarse
+    wanted = int(below[-1]) * round(share * 2**fine) / 2.0 ** (coarse + fine)
+    scores = -np.abs(ranks - wanted)
+    known = (f"low={low:g}", f"high={high:g}", _in_words(missing), f"{mechanism.candidates} candidates")
     chosen = Terms(ledger, label, random_state, known).release(mechanism, scores, unit=_unit(persons))
     return chosen.map(lambda index: float(places[index]))
 
@@ -217,6 +270,7 @@ def bounds(
     epsilon: float,
     coverage: float = 0.99,
     candidates: int = 1000,
+    missing: Missing = "exclude",
     ledger: Ledger | None = None,
     groups: Any = None,
     label: str = "bounds",
@@ -225,7 +279,7 @@ def bounds(
     """Find two numbers between which about that share of the records lies, to clip by afterwards.
 
     Guarantee: the two together are epsilon-private; each is charged half.
-    Assumes: low, high and the number of candidates were chosen without looking at the records;
+    Assumes: low, high, `missing` and the number of candidates were chosen without looking at the records;
     replace-one neighbours; n is public.
     Reference: two calls of `quantile`.
     """
@@ -240,6 +294,7 @@ def bounds(
             high=high,
             epsilon=half,
             candidates=candidates,
+            missing=missing,
             ledger=ledger,
             groups=groups,
             label=f"{label}: {side}",
@@ -258,10 +313,30 @@ def _tidied(counts: Floats, whole: bool) -> Floats:
     return np.maximum(np.rint(counts), 0.0) if whole else counts
 
 
-def _clipped(values: ArrayLike, low: float, high: float) -> tuple[Floats, float, float]:
+def _clipped(values: ArrayLike, low: float, high: float, missing: Missing) -> tuple[Floats, Truths, float, float]:
+    """Return numbers within the range, and which of them are there: all, where what is missing has a value."""
     low, high = _range(low, high)
+    placed = _placed(missing, low, high)
     column = numbers_of(values)
-    return np.clip(np.where(np.isnan(column), low + (high - low) / 2, column), low, high), low, high
+    gone = np.isnan(column)
+    filled = np.clip(np.where(gone, low if placed is None else placed, column), low, high)
+    return filled, ~gone if placed is None else np.ones(column.size, dtype=np.bool_), low, high
+
+
+def _placed(missing: Missing, low: float, high: float) -> float | None:
+    """Return the value that stands for what is missing; None where that is left out."""
+    if isinstance(missing, str) and missing == "exclude":
+        return None
+    if isinstance(missing, str) or not low <= finite_number("missing", missing) <= high:
+        raise InvalidParameter(
+            f"missing must be 'exclude', or a number between low and high that counts for what is missing, got "
+            f"{missing!r}."
+        )
+    return finite_number("missing", missing)
+
+
+def _in_words(missing: Missing) -> str:
+    return "what is missing is left out" if isinstance(missing, str) else f"what is missing counts as {missing:g}"
 
 
 def _range(low: float, high: float) -> tuple[float, float]:
@@ -277,6 +352,15 @@ def _persons(groups: Any, rows: int) -> Persons | None:
     if persons is not None and len(persons.owners) != rows:
         raise InvalidParameter("groups must have one id for each row.")
     return persons
+
+
+def _of_present(column: Floats, present: Truths, persons: Persons | None) -> tuple[Floats, Truths, Persons | None]:
+    """Leave out what is missing among a person's rows if others of that person's are there: means are over those."""
+    if persons is None:
+        return column, present, None
+    has_some = np.bincount(persons.owners[present], minlength=persons.n) > 0
+    kept = present | ~has_some[persons.owners]
+    return column[kept], present[kept], replace(persons, owners=persons.owners[kept])
 
 
 def _unit(persons: Persons | None) -> Unit:
@@ -297,3 +381,42 @@ def _sum_of_shares(column: Floats, low: float, high: float, persons: Persons | N
     with np.errstate(all="ignore"):
         shares = np.clip(np.rint((column - low) / (high - low) * steps), 0, steps)
     return float((shares if persons is None else persons.means(shares.astype(np.int64))).sum()) / steps
+
+
+def _sum_and_count(budget: Budget) -> tuple[Laplace | Gaussian, float]:
+    """Return the noise of a sum and of a count times a weight, the largest under which both are as sensitive as one.
+
+    A count, of records or of persons, is a whole number: these parts of it are exact. The second is below sqrt(3)/2.
+    """
+    return additive(budget, shape=(2,)), 1 / 2 if budget.is_pure else 443 / 512
+
+
+def _ratio(total: float, weighted: float, both: Laplace | Gaussian, weight: float) -> tuple[float, float]:
+    """Return a noisy sum over a noisy count, within [-1/2, 1/2], and what its noise stays below in 95 of 100 releases.
+
+    If e1 and e2 are the noise of the two, the ratio of the noisy ones is off by (e1 - r e2) / noisy count, where r is
+    that of the exact ones: exactly, so that a quantile of |e1 - r e2| bounds it. That one grows with |r|, which is at
+    most 1/2, and at most as far from the noisy ratio as its bound for 1/2 says.
+    """
+    held = weighted / weight
+    if held <= 0:
+        return 0.0, 0.5
+    ratio = total / held
+    farthest = min(0.5, abs(ratio) + _error_of_both(both, 0.5 / weight) / held)
+    return min(max(ratio, -0.5), 0.5), min(1.0, _error_of_both(both, farthest / weight) / held)
+
+
+def _error_of_both(both: Laplace | Gaussian, factor: float, confidence: float = 0.95) -> float:
+    """Return what |e1 - factor e2| stays below with this confidence, e1 and e2 being the noise of two numbers."""
+    if isinstance(both, Gaussian):
+        return both.error(confidence) * math.hypot(1.0, factor)
+
+    def stays(reach: float) -> bool:
+        # The density of such a sum is one of the two laws less the other, by partial fractions of their transforms.
+        if abs(factor - 1) < 1e-4:
+            most = reach / max(1.0, factor)
+            return (1 + most / 2) * math.exp(-most) <= 1 - confidence
+        other = factor**2 * math.exp(-reach / factor) if factor > 0 else 0.0
+        return (math.exp(-reach) - other) / (1 - factor**2) <= 1 - confidence
+
+    return both.scale * bisect(stays, 1000.0 * (1.0 + factor), 0.0)[0]

@@ -19,11 +19,10 @@ from tacit.numerics.arrays import Floats, Truths, are_all
 _PLAIN_NUMBERS = {f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)} | {
     "float16", "float32", "float64", "halffloat", "float", "double",
 }  # fmt: skip
-_TEXTS = ("object", "str", "large_string", "utf8", "null")
-_NUMBERS = ("int", "uint", "float", "longdouble", "decimal", "bool", *_TEXTS)
-_TRUTHS = ("bool", *_TEXTS)
-"""How the names of stored types begin, in numpy, pandas, polars and Arrow. One odd cell in a file makes all of its
-column text in some readers: numbers and truth values are therefore read from text too."""
+_NUMBERS = ("int", "uint", "float", "longdouble", "decimal", "bool", "null")
+_TRUTHS = ("bool", "null")
+"""How the names of stored types begin, in numpy, pandas, polars and Arrow. Those of text, and of objects, which may be
+anything, are not among them. A list has no stored type: what in it is no number is missing there."""
 
 _TRUE = ("true", "True", "1")
 
@@ -32,7 +31,10 @@ def numbers_of(values: object) -> Floats:
     """Return each cell as a float, NaN where it is no number; refuse what is stored as something else."""
     stored = _stored(values)
     if stored and stored not in _PLAIN_NUMBERS and not stored.startswith(_NUMBERS):
-        raise InvalidParameter(f"the values must be numbers, got a column of type {stored}. Convert it to numbers.")
+        raise InvalidParameter(
+            f"the values must be numbers, got a column of type {stored}. Convert it to numbers, each cell by itself: "
+            "pandas.to_numeric(column, errors='coerce') makes what is no number missing."
+        )
     # Null is NaN in such an array, and whole numbers are rounded one by one, just as `numbers` does it.
     cells = column_of(_typed(values) if stored in _PLAIN_NUMBERS else values)
     if cells.dtype == object and are_all(cells, float, int, bool):
@@ -45,7 +47,9 @@ def truths_of(flags: object) -> Truths:
     """Return each cell as a truth value, false where it is none; refuse what is stored as something else."""
     stored = _stored(flags)
     if stored and not stored.startswith(_TRUTHS):
-        raise InvalidParameter(f"flags must be truth values such as age > 60, got a column of type {stored}.")
+        raise InvalidParameter(
+            f"flags must be truth values such as age > 60, or word == 'yes', got a column of type {stored}."
+        )
     # With a null among them such an array holds objects, which are still the same cells.
     cells = column_of(_typed(flags) if stored.startswith("bool") else flags)
     if cells.dtype == np.bool_:
