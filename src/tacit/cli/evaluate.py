@@ -16,6 +16,7 @@ from tacit.estimators.learned_from import FITTED, LearnedFrom, learned_from
 from tacit.estimators.price import price_of
 from tacit.evaluation import TwoClassReport, report
 from tacit.evaluation.foreseen import foreseen_sketch
+from tacit.evaluation.matching import listed_classes, positive_place, tells_classes
 from tacit.reports.card import card_of_scores
 from tacit.reports.scores import at_thresholds, plain_figure, scores_page
 
@@ -61,6 +62,8 @@ def evaluate(
         files = products.Files(report_file or model.with_suffix(".scores.html"), card=card, overwrite=overwrite)
         origin = learned_from(found)
         records, chosen = sources.to_judge(origin, source, encoder.schema, unit, key, part)
+        if tells_classes(found):
+            positive_place(records, listed_classes(found))
         if origin is not None:
             judged = LearnedFrom.of(records)
             out.note(f"The model learned from {origin}. Judged are {judged}.")

@@ -69,12 +69,13 @@ def listed_classes(model: Any) -> AnyArray:
 
 
 def positive_place(X: Any, classes: AnyArray) -> int:
-    """Return which of two classes scores are about: the one that the schema declares; for arrays the second.
+    """Return which class scores are about: of two the one that the schema declares, else the last.
 
-    `Records` whose schema declares none are refused, and those of which the model does not know it.
+    Two classes whose positive one the schema of `Records` does not declare are refused, or declares and the model does
+    not know.
     """
-    if not isinstance(X, Records):
-        return 1
+    if not isinstance(X, Records) or len(classes) != 2:
+        return len(classes) - 1
     column = target_of(X.schema, "classification")
     positive = needed_positive(cast("Levelled", column), X.schema.target)
     (place,) = places([positive], classes)

@@ -102,7 +102,7 @@ def report(
     if size < 2:
         raise InvalidParameter("the model knows one class only: there is nothing to score.")
     check_labels(model, X, y)
-    positive = positive_place(X, classes) if size == 2 else size - 1
+    positive = positive_place(X, classes)
     held = held_out(X, y, groups, ledger, random_state, classes=True)
     judged = _standing(model, X)
     likely = hasattr(model, "predict_proba")

@@ -10,7 +10,7 @@ from tacit.budget import Budget
 from tacit.data.records import Records
 from tacit.errors import InvalidParameter
 from tacit.evaluation import ClassesReport, Report, report
-from tacit.evaluation.matching import tells_classes
+from tacit.evaluation.matching import listed_classes, positive_place, tells_classes
 from tacit.models.file import load_bytes
 from tacit.reports.card import card_of_scores
 from tacit.reports.scores import plain_figure, scores_page
@@ -37,6 +37,8 @@ def prepared(
         raise InvalidParameter(f"a {type(model).__name__} has no scores: wanted a classifier or a regression.")
     if service.datasets.get(job.dataset).schema.to_toml() != records.schema.to_toml():
         raise InvalidParameter("the model learned from columns that are declared otherwise.")
+    if tells_classes(model):
+        positive_place(records, listed_classes(model))
     if not Budget(body["epsilon"], body["delta"]).exact_epsilon:
         raise InvalidParameter("epsilon must be above 0 to learn anything.")
     return model, records
