@@ -81,7 +81,7 @@ _DIABETES: dict[str, Column] = {
     **{drug: Category(["No", "Down", "Steady", "Up"], other="No") for drug in _DRUGS},
     "change": Flag("No", "Ch"),
     "diabetesMed": Flag("No", "Yes"),
-    "readmitted": Category(["later or never", "<30"], other="later or never"),
+    "readmitted": Category(["later or never", "<30"], other="later or never", positive="<30"),
 }
 
 _HEART: dict[str, Column] = {

@@ -87,8 +87,6 @@ class Held:
         self.targets = target if number else np.array([*column.classes, None], dtype=object)[target]
         self.answers = self.model.predict(test) if number else self.model.predict_proba(test)
         self.classes = None if number else self.model.classes_
-        if table.name == "patients":
-            self.classes, self.answers = self.classes[::-1], self.answers[:, ::-1]
         self.weights = test.weights()
 
 

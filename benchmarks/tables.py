@@ -219,7 +219,7 @@ def ours(split: Split, repeat: int) -> Iterator[Line]:
         if split.table.regression:
             answer = model.predict(testing)
         else:
-            # Classes are sorted; the benchmark's second one is the second that the schema declares.
+            # The benchmark's second class is the second that the schema declares; the model's may be the first.
             second = split.table.schema.classes[1]
             answer = model.predict_proba(testing)[:, list(model.classes_).index(second)]
         yield line(split, name, epsilon, delta, repeat, answer, seconds)

@@ -105,7 +105,7 @@ class PrivateLogisticRegression(_LinearClassifier):
     coef_, intercept_ : one row, and one number, for each score; two classes have one score, for the second.
     coef_noise_, intercept_noise_ : bounds on the standard deviation of the noise in each; estimates for gradients.
     curves_ : each column's effect in its own units, with its noise; of models of `Records`.
-    classes_ : the classes, sorted.
+    classes_ : the classes, sorted, but for the positive one that the schema of `Records` declares, which is last.
     alpha_, margin_ : the ridge and the margin that were used.
     release_ : what was promised, charged and taken to be public.
     encoder_ : what codes the records; None for a model of arrays.
