@@ -30,7 +30,7 @@ RNG = np.random.default_rng(12)
 X = (RNG.random((4_000, 5)) < 0.7).astype(float)
 Y = X[:, :2].all(axis=1).astype(int)
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(y=np.where(Y == 1, "yes", "no"))
-BITS = Schema({**{name: Number(0, 1) for name in "abcde"}, "y": Category(["no", "yes"])}, target="y")
+BITS = Schema({**{name: Number(0, 1) for name in "abcde"}, "y": Category(["no", "yes"], positive="yes")}, target="y")
 
 SCHEMA = Schema(
     {
@@ -38,7 +38,7 @@ SCHEMA = Schema(
         "income": Number(0, 1e6, log=True, missing=0),
         "town": Category(["a", "b", "c"]),
         "smokes": Flag(),
-        "ill": Category(["no", "yes"]),
+        "ill": Category(["no", "yes"], positive="yes"),
     },
     target="ill",
 )

@@ -30,7 +30,7 @@ SCHEMA = Schema(
         "smokes": Flag("no", "yes"),
         "seen": Moment("2020-01-01", "2024-12-31"),
         "id": Key(),
-        "ill": Category(["no", "yes"]),
+        "ill": Category(["no", "yes"], positive="yes"),
     },
     target="ill",
 )
