@@ -27,7 +27,7 @@ LEARNERS = {
 def made_up(columns: int, name: str = "x") -> Records:
     """Return records with so many numbers, and two classes."""
     numbers = {f"{name}{place}": Number(0, 1) for place in range(columns)}
-    return Schema({**numbers, "y": Category(["no", "yes"])}, "y").twin(300, 0, signal=3.0)
+    return Schema({**numbers, "y": Category(["no", "yes"], positive="yes")}, "y").twin(300, 0, signal=3.0)
 
 
 def test_a_wide_learner_is_refused_by_its_schema() -> None:
