@@ -15,15 +15,11 @@ from support.statistical import at_least, at_most, fits, sample_size
 from tacit import noise
 from tacit.accounting import satisfies
 from tacit.budget import Budget
-from tacit.erm.losses.standard import Logistic
 from tacit.errors import InvalidParameter
-from tacit.kernels import Linear
-from tacit.kernels.kernel.domain import Domain
+from tacit.kernels import Linear, PrivateKernelClassifier
 from tacit.kernels.released import ball
 from tacit.kernels.released.ball import BallRelease, Slices, draw_point
-from tacit.kernels.released.model import release_tdil
 from tacit.noise import Rehearsal, SystemEntropy
-from tacit.releases import Terms
 
 UNIT = 2.0**-53
 LAW = BallRelease(Budget(1, 1e-6), 20, 1.0, 1e-3, 5.0, 30)
@@ -300,10 +296,10 @@ def test_no_finite_record_is_refused(sparse):
     for entry in (1e160, 3.0):
         records = np.vstack([rows, [[entry, 0.0]]])
         records = csr_array(records) if sparse else records
-        terms = Terms(None, "test", 4, ("targets -1 and 1",))
-        domain = Domain(Linear(), 1.0, 2)
-        given = release_tdil(domain, None, records, np.append(targets, 1.0), Logistic(), Budget(5, 1e-6), 3, 0.1, terms)
-        found.append(given.model.points)
+        model = PrivateKernelClassifier(
+            Linear(), 5.0, 1e-6, method="tdil", rounds=3, alpha=0.1, data_norm=1.0, random_state=4
+        )
+        found.append(model.fit(records, np.append(targets, 1.0)).model_.points)
     assert np.allclose(*found, atol=1e-9)
 
 

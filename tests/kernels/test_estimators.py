@@ -95,7 +95,7 @@ def test_tdil_learns_from_few_measurements(kernel: Any, delta: float) -> None:
 def test_pure_budgets_are_kept_where_they_can_be(ledger: Ledger) -> None:
     """landmarks, fourier, tddl and tdil over a net are pure without a delta; matched refuses."""
     for method in METHODS:
-        model = _classifier(method=method, delta=0.0, epsilon=0.25, ledger=ledger)
+        model = _classifier(method=method, delta=0.0, epsilon=0.25, alpha=0.1, ledger=ledger)
         if method == "matched":
             with pytest.raises(InvalidParameter, match="delta > 0"):
                 model.fit(FEW, FEW_LABELS)

@@ -42,7 +42,7 @@ def ledger(tmp_path: Path) -> Ledger:
 @pytest.mark.parametrize(
     "changes",
     [{}, {"loss": "huber"}, {"loss": "hinge", "alpha": 0.1}, {"kernel": Polynomial(3)}, {"landmarks": 30},
-     {"method": "pinp"}, {"method": "pinp", "constants": "published"}, {"kernel": Linear()}],
+     {"method": "pinp", "alpha": 0.1}, {"method": "pinp", "alpha": 0.1, "constants": "published"}, {"kernel": Linear()}],
 )  # fmt: skip
 def test_one_fit_is_charged_once_for_all_answers(changes: dict[str, Any], ledger: Ledger) -> None:
     """The fit spends the budget; no answer spends anything more."""
@@ -136,7 +136,7 @@ def test_a_fork_does_not_draw() -> None:
 @pytest.mark.parametrize("method", ["gaussian-process", "pinp"])
 def test_a_state_file_survives_restarts(method: str, tmp_path: Path) -> None:
     """Copies with a file go on together: no answer changes, and new ones are the same for all."""
-    predictor = _predictor(state=tmp_path / "state.db", method=method).fit(X, Y)
+    predictor = _predictor(state=tmp_path / "state.db", method=method, alpha=0.1).fit(X, Y)
     text = pickle.dumps(predictor)
     first = predictor.answer(Z[:10])
     restarted = pickle.loads(text)
@@ -280,7 +280,7 @@ def test_asking_from_within_an_answer_is_refused(
         return usual(model, points)
 
     monkeypatch.setattr(KernelModel, "values", nosy)
-    predictor = _predictor(method=method, state=tmp_path / "state.db" if filed else None).fit(X, Y)
+    predictor = _predictor(method=method, alpha=0.1, state=tmp_path / "state.db" if filed else None).fit(X, Y)
     asked.append(predictor)
     first = predictor.answer(Z[:1]).values
     assert len(refused) == 1
@@ -395,4 +395,4 @@ def test_narrow_kernels_and_tiny_budgets_answer_fewer_points() -> None:
     predictor = _predictor(kernel=RBF(1e6)).fit(X, Y)
     assert "10000 points" not in predictor.release_.guarantee
     assert np.all(predictor.answer(Z).guaranteed)
-    assert "3000 points" in _predictor(epsilon=1e-4).fit(X, Y).release_.guarantee
+    assert "3000 points" in _predictor(epsilon=1e-4, alpha=1e3).fit(X, Y).release_.guarantee

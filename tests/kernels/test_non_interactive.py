@@ -16,7 +16,8 @@ from tacit.errors import InvalidParameter
 from tacit.kernels import RBF, Linear
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.released import non_interactive
-from tacit.kernels.released.non_interactive import BudgetShares, Measurement, NetRelease, lattice, posterior
+from tacit.kernels.released.non_interactive import BudgetShares, Measurement, NetRelease, lattice
+from tacit.kernels.released.posterior import posterior
 from tacit.mechanisms import Exponential
 from tacit.noise import SystemEntropy
 

@@ -109,10 +109,10 @@ def test_no_record_makes_a_floating_point_error_in_an_answer(value: float) -> No
         warnings.simplefilter("ignore", OddTerms)
         for loss in ("hinge", "huber"):
             _predictor(loss=loss, kernel=Polynomial(9), data_norm=30.0).fit(records, Y).answer(Z)
-        _predictor(method="pinp", kernel=RBF(900.0)).fit(records, Y).answer(Z)
+        _predictor(method="pinp", kernel=RBF(900.0), alpha=0.1).fit(records, Y).answer(Z)
         _predictor(kernel=own, landmarks=Z).fit(records, Y).answer(Z)
         for method, loss in (("landmarks", "absolute"), ("tddl", "squared"), ("tdil", "squared")):
-            PrivateKernelRegressor(RBF(900.0), 1.0, 1e-6, method=method, loss=loss, rounds=2, **given).fit(
+            PrivateKernelRegressor(RBF(900.0), 1.0, 1e-6, method=method, loss=loss, rounds=2, alpha=0.1, **given).fit(
                 records, targets
             )
 
@@ -188,15 +188,17 @@ def test_landmarks_in_the_memory_of_the_records_are_refused() -> None:
     _classifier(landmarks=X.copy()).fit(X, Y)
 
 
-def test_a_ball_takes_no_landmarks(tmp_path: Any) -> None:
-    """What would not be used, and might hold the training records, is refused and nothing charged."""
+def test_tdil_over_points_of_a_linear_kernel_takes_a_net(tmp_path: Any) -> None:
+    """Points that are given are the net; the training records are none, and a number of points leaves the ball."""
     ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="l", budget=Budget(5.0, 1e-3))
-    for landmarks in (X, np.ones((2, 7)), "abc"):
-        with pytest.raises(InvalidParameter, match="takes no net"):
+    for landmarks, message in ((X, "training records"), (np.ones((2, 7)), "columns"), ("abc", "public points")):
+        with pytest.raises(InvalidParameter, match=message):
             _classifier(kernel=Linear(), method="tdil", landmarks=landmarks, ledger=ledger).fit(X, Y)
     assert ledger.spent.epsilon == 0
-    model = _classifier(kernel=Linear(), method="tdil", landmarks=5, rounds=2).fit(X, Y)
-    assert not any(row.tobytes() in pickle.dumps(model) for row in X)
+    for landmarks, base in ((5, "the ball"), (Z, "a public net")):
+        model = _classifier(kernel=Linear(), method="tdil", landmarks=landmarks, rounds=2).fit(X, Y)
+        assert base in model.release_.guarantee
+        assert not any(row.tobytes() in pickle.dumps(model) for row in X)
     _classifier(method="tdil", landmarks=np.int64(7), rounds=2).fit(X, Y)
 
 

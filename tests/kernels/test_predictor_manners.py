@@ -45,10 +45,10 @@ def test_a_predictor_scores_and_says_what_is_left() -> None:
     number = _predictor(loss="squared", target_range=(-1.0, 1.0), random_state=1).fit(X, X[:, 0])
     assert is_regressor(number)
     assert number.score(Z, Z[:, 0]) <= 1
-    assert _predictor(method="pinp").fit(X, Y).points_left_ is None
+    assert _predictor(method="pinp", alpha=0.1).fit(X, Y).points_left_ is None
 
 
-@pytest.mark.parametrize("changes", [{}, {"landmarks": 20}, {"method": "pinp"}, {"alpha": 0.2}])
+@pytest.mark.parametrize("changes", [{}, {"landmarks": 20}, {"method": "pinp", "alpha": 0.2}, {"alpha": 0.2}])
 def test_the_error_is_known_before_records_are_read(changes: dict[str, Any]) -> None:
     """What is expected by public facts is what the fitted predictor says where K(z, z) is largest."""
     records = Records(table(), SCHEMA)

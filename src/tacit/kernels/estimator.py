@@ -23,14 +23,23 @@ from tacit.estimators.saving.declared import FITTED
 from tacit.estimators.saving.fields import Saved
 from tacit.estimators.tables import validated
 from tacit.estimators.weighing import Weighing
-from tacit.kernels.fit.reading import Alpha, loss_and_alpha, public_facts
+from tacit.kernels.fit.reading import Alpha, certified_linear, certified_model, public_facts
+from tacit.kernels.fit.ridge import AnswerNoise, foresee_noise, foresee_signal
 from tacit.kernels.kernel.custom import check_proven
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Kernel, size_of
 from tacit.kernels.kernel.standard import Linear
 from tacit.kernels.maps.fourier import FourierFeatures
 from tacit.kernels.maps.landmarks import Landmarks, landmarks_given, listed
-from tacit.kernels.released.model import METHODS, Method, Released, release_answers, release_linear, release_tdil
+from tacit.kernels.released.model import (
+    METHODS,
+    Method,
+    Released,
+    answer_noise,
+    release_answers,
+    release_linear,
+    release_tdil,
+)
 from tacit.kernels.released.non_interactive import lattice
 from tacit.kernels.saved import DOMAIN, KERNEL, LANDMARKS, MODEL
 from tacit.numerics.arrays import Floats
@@ -39,6 +48,9 @@ from tacit.releases import Terms
 
 _AT_A_TIME = 8192
 """How many rows are scored at a time: beside each are its values at all public points."""
+
+_WEIGHT = 2.0
+"""How much smaller noise is in released answers than on demand: benchmarks/results/kernel_ridge.md."""
 
 
 @dataclass(eq=False, repr=False)
@@ -121,30 +133,40 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
             refuse_ledger(self.ledger)
             raise InvalidParameter(f"method={self.method!r} needs a finite epsilon. Use 'landmarks'.")
         check_proven(domain.kernel)
-        pointwise, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
-        if self.method == "tdil":
-            rounds = whole_number("rounds", self.rounds)
-            net = self._net(domain, X, budget)
-            return release_tdil(domain, net, records, targets, pointwise, budget, rounds, alpha, terms)
-        return release_answers(self._map(domain, X), records, targets, pointwise, budget, self.method, alpha, terms)
+        over_net = self.method == "tdil"
+        if over_net:
+            net, answers, what = self._net(domain, X, budget), whole_number("rounds", self.rounds), "rounds"
+        else:
+            public = self._map(domain, X)
+            answers, what = size_of(public.points), "landmarks"
+
+        def foresee(count: int, budget: Budget, answers: int) -> AnswerNoise:
+            multiple = answer_noise(self.method, budget, answers)
+            return foresee_noise(self.loss, self.alpha, domain, count, multiple, _WEIGHT)
+
+        noise = foresee_signal(foresee, size_of(records), budget, answers, what, self.alpha, self.random_state)
+        loss, alpha = noise.loss, noise.alpha
+        # By exact type: a subclass may be another function.
+        if over_net and type(domain.kernel) is Linear:
+            # Clipped here as everywhere: by itself the linear fit would refuse entries whose squares overflow.
+            found = certified_linear(domain, domain.clipped(records), targets, loss, alpha)
+        else:
+            found = certified_model(domain, records, targets, loss, alpha, None)
+        if over_net:
+            return release_tdil(net, found, budget, answers, alpha, terms)
+        return release_answers(public, found, budget, self.method, alpha, terms)
 
     def _map(self, domain: Domain, X: Any) -> Landmarks:
         return Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
 
     def _net(self, domain: Domain, X: Any, budget: Budget) -> Any:
-        """Return the net: a lattice if its size is given, nothing where the ball itself can be drawn from."""
-        numbered = is_whole(self.landmarks)
+        """Return the net: the points given, a lattice of so many, or nothing where the ball itself is drawn from."""
+        if not is_whole(self.landmarks) or not domain.vectors:
+            return landmarks_given(self.landmarks, X, domain)
         # By exact type: a subclass may have another bound.
         if type(domain.kernel) is Linear and not budget.is_pure:
-            if not numbered:
-                raise InvalidParameter(
-                    "with delta > 0 and a linear kernel method='tdil' draws from the whole ball and takes no net. "
-                    "Leave landmarks out."
-                )
             return None
-        if numbered and domain.vectors:
-            return lattice(domain.width, domain.norm, int(self.landmarks))
-        return landmarks_given(self.landmarks, X, domain)
+        return lattice(domain.width, domain.norm, int(self.landmarks))
 
     @property
     def curves_(self) -> Effects:

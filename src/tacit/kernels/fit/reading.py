@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-from tacit.accounting.analytic import gaussian_shift
-from tacit.budget import Budget
 from tacit.data.labels import column
 from tacit.data.streamed import StreamedRows
 from tacit.erm.losses.loss import PointwiseLoss
-from tacit.erm.losses.standard import Hinge, HuberHinge, HuberRegression, Logistic, Squared
-from tacit.erm.perturbations.defaults import checked_alpha, is_auto
+from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
 from tacit.erm.solver.objective import Objective
@@ -31,7 +28,6 @@ from tacit.kernels.fit.problem import (
     KernelProblem,
     LinearModel,
     check_alpha,
-    smallest_alpha,
     tolerance_for,
 )
 from tacit.kernels.kernel.custom import FunctionKernel, anew, check_proven, is_proven
@@ -120,33 +116,6 @@ def read_targets(labels: NDArray[Any], classes: Declared | None, target_range: o
     read = labels if isinstance(labels, Elsewhere) else numeric_targets(labels)
     values = by_part(lambda part: np.clip((np.clip(part, low, high) - middle) / scale, -1.0, 1.0), read)
     return Targets(values, None, middle, scale, f"targets within ({low:g}, {high:g})")
-
-
-def loss_and_alpha(
-    name: object, alpha: Alpha, domain: Domain, count: int, budget: Budget
-) -> tuple[PointwiseLoss, float]:
-    """Return the loss by its name and the ridge, by default the one that leaves a small noise in answers.
-
-    "auto" aims at a standard deviation of a quarter of a unit of the score (a twentieth of the range for the squared
-    loss), from public quantities alone, and is never below what the exact solver takes.
-    """
-    chosen = CLASSIFICATION.get(name) if isinstance(name, str) else None
-    shift = gaussian_shift(budget) if not budget.is_pure else budget.epsilon / 2
-    if chosen is not None:
-        return chosen, _chosen_alpha(alpha, 8 * domain.square / (count * shift), domain, chosen)
-    if name == "absolute":
-        huber = HuberRegression(1.0, 1.0)
-        return huber, _chosen_alpha(alpha, 40 * domain.square / (count * shift), domain, huber)
-    if name == "squared":
-        default = math.cbrt(20 * domain.radius**3 / (count * shift)) ** 2
-        ridge = _chosen_alpha(alpha, default, domain, Squared(1.0, 1.0))
-        size = 1 / (2 * math.sqrt(ridge)) if ridge <= domain.square else domain.radius / (domain.square + ridge)
-        return Squared(1.0, 1.0001 * domain.radius * size), ridge
-    raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
-
-
-def _chosen_alpha(alpha: Alpha, default: float, domain: Domain, loss: PointwiseLoss) -> float:
-    return max(default, smallest_alpha(domain, loss)) if is_auto(alpha) else checked_alpha(alpha)
 
 
 def certified_model(

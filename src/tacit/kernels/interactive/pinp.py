@@ -1,6 +1,7 @@
 """PINP (Jain and Thakurta 2013, Algorithm 1): answer from a public model, and correct it where it is far off."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -52,11 +53,7 @@ class Pinp(Mechanism[SecretFunction, "PinpPath"]):
             object.__setattr__(self, name, finite_number(name, getattr(self, name)))
         if self.budget.is_pure:
             raise InvalidParameter("PINP needs delta > 0: without noise on its threshold it has no pure guarantee.")
-        if not is_whole(self.queries) or not 1 <= self.queries <= 10**12:
-            raise InvalidParameter("queries must be a whole number from 1 to 1e12, got something else.")
-        object.__setattr__(self, "queries", int(self.queries))
-        if not 1e-12 <= self.failure < 1:
-            raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {self.failure:g}.")
+        object.__setattr__(self, "queries", check_queries(self.queries, self.failure))
         if self.noise_law[1] > LARGEST_SCALE:
             raise InvalidParameter(f"{self.budget} is too small to certify for {self.updates} updates.")
         if self.published and not _keeps(self.budget, self.each, self.updates):
@@ -199,6 +196,35 @@ def query_epsilon(budget: Budget, updates: int) -> float:
     if not each > 1e-12:
         raise InvalidParameter(f"{budget} is too small to certify for {updates} updates.")
     return each
+
+
+def check_queries(queries: Any, failure: object) -> int:
+    """Return how many answers an error bound is for; refuse what is no such number, or no chance to fail."""
+    if not is_whole(queries) or not 1 <= queries <= 10**12:
+        raise InvalidParameter("queries must be a whole number from 1 to 1e12, got something else.")
+    chance = finite_number("failure", failure)
+    if not 1e-12 <= chance < 1:
+        raise InvalidParameter(f"failure must be a probability from 1e-12 to below 1, got {chance:g}.")
+    return int(queries)
+
+
+def pinp_noise(budget: Budget, queries: int, failure: float, foresee: Callable[[float], tuple[float, float]]) -> float:
+    """Return the threshold over what one record moves a value by, for as many updates as Pinp will provide for.
+
+    `foresee` returns a threshold that is this multiple, and the largest value there is: a ridge that follows the noise
+    makes the values shorter, and fewer updates are enough.
+    """
+
+    log = 4 * math.log(2 * check_queries(queries, failure) / failure)
+
+    def multiple(updates: int) -> float:
+        return log / query_epsilon(budget, updates)
+
+    def enough(updates: int) -> bool:
+        threshold, largest = foresee(multiple(updates))
+        return updates >= 16 * largest**2 / (9 * threshold**2)
+
+    return multiple(fewest(enough))
 
 
 def _keeps(budget: Budget, each: float, updates: int) -> bool:

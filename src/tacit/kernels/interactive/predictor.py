@@ -1,7 +1,8 @@
 """Answers on demand from a secret kernel model: the trusted learner of the interactive setting."""
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, cast, final
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.data.columns import Number
 from tacit.data.encoder import PublicEncoder
@@ -29,15 +31,15 @@ from tacit.kernels.fit.reading import (
     Certified,
     certified_model,
     foreseen,
-    loss_and_alpha,
     needed_kernel,
     public_facts,
     read_points,
     read_records,
     read_targets,
 )
+from tacit.kernels.fit.ridge import AnswerNoise, foresee_noise, foresee_signal
 from tacit.kernels.interactive.memory import ProcessMemory
-from tacit.kernels.interactive.pinp import Pinp, PinpPath
+from tacit.kernels.interactive.pinp import Pinp, PinpPath, pinp_noise
 from tacit.kernels.interactive.session import USUAL, AnswerSession, PinpAnswerer, PointAnswers, ProcessAnswerer
 from tacit.kernels.interactive.state_file import FileMemory, check_new
 from tacit.kernels.kernel.domain import Domain
@@ -47,6 +49,8 @@ from tacit.mechanisms.process import GaussianProcess, SamplePath
 from tacit.releases import Release, Terms
 
 _MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
+_WEIGHT = 1 / 4
+"""Of PINP's threshold in the ridge: it is one unit of the score (benchmarks/results/kernel_ridge.md)."""
 _CHOICES = {"method": ("gaussian-process", "pinp"), "loss": LOSSES, "constants": ("certified", "published")}
 
 
@@ -113,7 +117,11 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         regression = self.loss not in CLASSIFICATION
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)
         targets = read_targets(labels, self.classes, self.target_range, regression)
-        loss, alpha = loss_and_alpha(self.loss, self.alpha, domain, size_of(records), budget)
+        noise = foresee_signal(
+            partial(self._foresee, domain), size_of(records), budget, self.queries, "queries", self.alpha,
+            self.random_state,
+        )  # fmt: skip
+        loss, alpha = noise.loss, noise.alpha
         mapped = None if self.landmarks is None else Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
         if self.state is not None:
             check_new(self.state)
@@ -148,6 +156,24 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
                 "answers on demand need delta > 0, got 0. Give a delta well below 1/n, or use PrivateKernelClassifier."
             )
         return budget
+
+    def _foresee(self, domain: Domain, count: int, budget: Budget, queries: int) -> AnswerNoise:
+        """Return the loss, the ridge, and what answers will be off by: a standard deviation, or PINP's bound."""
+        if self.method != "pinp":
+            return foresee_noise(self.loss, self.alpha, domain, count, 1 / gaussian_shift(budget))
+
+        def at(multiple: float) -> AnswerNoise:
+            return foresee_noise(self.loss, self.alpha, domain, count, multiple, _WEIGHT)
+
+        def compared(multiple: float) -> tuple[float, float]:
+            noise = at(multiple)
+            return noise.error, noise.largest
+
+        noise = at(pinp_noise(budget, queries, self.failure, compared))
+        size, moved = noise.largest / domain.radius, 2 * noise.loss.lipschitz * domain.radius / (count * noise.alpha)
+        published = self.constants == "published"
+        law = Pinp(budget, moved, domain.square, 0.0, size, queries, self.failure, published)
+        return replace(noise, error=law.error)
 
     def _law(self, budget: Budget, certified: Certified) -> GaussianProcess | Pinp:
         square = certified.domain.square
@@ -199,8 +225,8 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         budget, encoder = self._checked_budget(), PublicEncoder(X.schema)
         width = len(encoder.get_feature_names_out())
         domain = Domain(needed_kernel(self.kernel), encoder.data_norm, width)
-        loss, alpha = loss_and_alpha(self.loss, self.alpha, domain, X.n, budget)
-        law = self._law(budget, foreseen(domain, X.n, loss, alpha))
+        noise = self._foresee(domain, X.n, budget, self.queries)
+        law = self._law(budget, foreseen(domain, X.n, noise.loss, noise.alpha))
         target = X.schema.columns.get(str(X.schema.target))
         scale = (target.high - target.low) / 2 if isinstance(target, Number) else 1.0
         error = law.error if isinstance(law, Pinp) else USUAL * float(law.deviation(np.array([domain.square]))[0])

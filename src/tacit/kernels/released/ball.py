@@ -19,7 +19,8 @@ from tacit.budget import Budget
 from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.kernel import computed
-from tacit.kernels.released.non_interactive import BudgetShares, Measurement, posterior
+from tacit.kernels.released.non_interactive import BudgetShares, Measurement
+from tacit.kernels.released.posterior import posterior
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity
 from tacit.noise import Source
 from tacit.numerics.arrays import Floats
@@ -166,7 +167,11 @@ class BallRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
         delta = self.budget.exact_delta
         lost = self.rounds * (1 + math.exp(min(self.budget.epsilon, 100.0))) * self.rounding
         if lost > delta / 10:
-            raise InvalidParameter(f"the delta of {self.budget} is too small for the ball's sampler. Use a net.")
+            most = math.log(max(float(delta) / (10 * self.rounds * self.rounding) - 1, 1.0))
+            raise InvalidParameter(
+                f"rounding of the ball's sampler costs more delta than {self.budget} has: it takes an epsilon of at "
+                f"most {most:.2g} here. Use that, or a net: public points as landmarks."
+            )
         return Measurement(BudgetShares(Budget(self.budget.exact_epsilon, delta * 9 / 10), self.rounds), self.moved)
 
     @property

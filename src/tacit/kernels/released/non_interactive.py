@@ -12,7 +12,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve
 
 from tacit import noise
 from tacit.accounting.analytic import rounded_down
@@ -21,6 +20,7 @@ from tacit.checks import finite_number, whole_number
 from tacit.errors import InvalidParameter
 from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import computed, size_of
+from tacit.kernels.released.posterior import posterior
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.laplace import laplace_units
 from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensitivity, fine_grid, inflated
@@ -162,16 +162,10 @@ class NetRelease(Mechanism[ArrayLike, tuple[Floats, Floats]]):
         return np.array(places), np.array(measured)
 
 
-def posterior(gram: Floats, measured: Floats, deviation: float, size: float) -> Floats:
-    """Return the weights of the model that weighs the squares of its misfits and of its norm by what is public."""
-    ridge = max((deviation / size) ** 2, 1e-9 * float(np.max(np.diagonal(gram))))
-    return np.asarray(solve(gram + ridge * np.eye(len(gram)), measured, assume_a="pos"))
-
-
 def lattice(width: int, norm: float, most: int = 4000) -> Floats:
     """Return the points of the finest cubic lattice, of at most so many points, inside the ball of this norm."""
     if width > 8:
-        raise InvalidParameter(f"a net covers up to 8 dimensions, got {width}. Use landmarks, or the linear kernel.")
+        raise InvalidParameter(f"a lattice covers up to 8 dimensions, got {width}. Give public points as landmarks.")
     best = np.zeros((1, width))
     for half in range(1, most):
         side = np.arange(-half, half + 1) / half

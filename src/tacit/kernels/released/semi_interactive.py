@@ -1,4 +1,4 @@
-"""TDDL (Jain and Thakurta 2013, Algorithm 2): noisy answers at public points, and the model that fits them."""
+"""TDDL (Jain and Thakurta 2013, Algorithm 2): noisy answers at public points."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
-import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 
 from tacit import noise
 from tacit.budget import Budget
@@ -20,8 +18,6 @@ from tacit.mechanisms.mechanism import Mechanism, checked_budget, checked_sensit
 from tacit.noise import LARGEST_SCALE, Source, add_on_grid
 from tacit.numerics.arrays import Floats
 from tacit.numerics.bisection import bisect
-
-_CUTOFF = 1e-10
 
 
 @final
@@ -55,6 +51,12 @@ class LaplaceAnswers(Mechanism[ArrayLike, Floats]):
         """The power of two that every answer is a multiple of, and the scale of the noise in that unit."""
         return laplace_law(Fraction(answer_epsilon(self.budget, self.count)), self.sensitivity)
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
+        grid, units = self.law
+        return math.sqrt(2) * units * grid
+
     def check(self, value: ArrayLike) -> Floats:
         """Return the values as floats; refuse another number of them."""
         return computed("the values", value, (self.count,))
@@ -80,31 +82,3 @@ def answer_epsilon(budget: Budget, count: int) -> float:
         return drift * each + count * each * math.expm1(each) * (1 + 1e-12) <= epsilon
 
     return max(plain, bisect(kept, 0.0, min(epsilon, 1.0), steps=80)[0])
-
-
-def fitted_weights(gram: Floats, answers: Floats, size: float, matched: float | None = None) -> Floats:
-    """Return the weights of the model of norm at most `size` that fits answers at public points best.
-
-    Squares are weighed equally, or with `matched` = jitter by the inverse of the covariance K + jitter I that the
-    answers' noise had.
-    """
-    values, vectors = eigh(gram)
-    kept = values > _CUTOFF * values[-1]
-    values, vectors = values[kept], vectors[:, kept]
-    root = np.sqrt(values)
-    precision = np.ones_like(values) if matched is None else 1 / (values + matched)
-    seen = vectors.T @ answers
-
-    def coordinates(ridge: float) -> Floats:
-        return np.asarray(precision * root * seen / (precision * values + ridge))
-
-    def too_long(ridge: float) -> bool:
-        return bool(np.linalg.norm(coordinates(ridge)) > size)
-
-    ridge = 0.0
-    if too_long(ridge):
-        low, high = ridge, float(np.max(precision * values))
-        while too_long(high):
-            low, high = high, 4 * high
-        ridge = bisect(too_long, low, high, steps=100)[1]
-    return np.asarray(vectors @ (coordinates(ridge) / root))
