@@ -42,7 +42,8 @@ def ledger(tmp_path: Path) -> Ledger:
 @pytest.mark.parametrize(
     "changes",
     [{}, {"loss": "huber"}, {"loss": "hinge", "alpha": 0.1}, {"kernel": Polynomial(3)}, {"landmarks": 30},
-     {"method": "pinp", "alpha": 0.1}, {"method": "pinp", "alpha": 0.1, "constants": "published"}, {"kernel": Linear()}],
+     {"method": "pinp", "alpha": 0.1}, {"method": "pinp", "alpha": 0.1, "constants": "published"},
+     {"kernel": Linear()}],
 )  # fmt: skip
 def test_one_fit_is_charged_once_for_all_answers(changes: dict[str, Any], ledger: Ledger) -> None:
     """The fit spends the budget; no answer spends anything more."""

@@ -49,7 +49,7 @@ def test_a_predictor_that_could_not_be_reopened_is_not_kept(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"landmarks": 20}, {"method": "pinp"}, {"kernel": Linear(), "loss": "hinge"},
+    [{}, {"landmarks": 20}, {"method": "pinp", "alpha": 0.1}, {"kernel": Linear(), "loss": "hinge"},
      {"loss": "squared", "target_range": (-1.0, 1.0), "landmarks": X[:7] / 2}],
 )  # fmt: skip
 def test_a_reopened_predictor_goes_on_where_the_other_stopped(changes: dict[str, Any], tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def _asked(served: Running, session: str, points: Any, who: str = "alice") -> An
     return found.json()
 
 
-@pytest.mark.parametrize("changes", [{}, {"method": "pinp"}, {"landmarks": 15}])
+@pytest.mark.parametrize("changes", [{}, {"method": "pinp", "alpha": 0.1}, {"landmarks": 15}])
 def test_a_session_answers_points_for_one_charge(changes: dict[str, Any], served: Running) -> None:
     """Values come with error bars and classes; a point that is asked again, alone or among others, keeps its answer."""
     session = made(served, "sessions", {"parameters": {**SESSION["parameters"], **changes}})["session"]

@@ -42,11 +42,13 @@ class PrivateKernelClassifier(ClassifierOfScores, KernelEstimator):
         for method "landmarks".
     epsilon, delta : the budget of one fit; an infinite epsilon gives the ordinary model, without privacy.
     landmarks : public points like the records, best an unlabelled public sample of them; or a number of points to
-        spread over the ball of radius `data_norm` (for "fourier" the number of features, for "tdil" the net's size).
+        spread over the ball of radius `data_norm` (for "fourier" the number of features, for "tdil" the net, or its
+        size).
     method : "landmarks" (a linear model of coordinates with respect to the landmarks), "fourier" (of Fourier features),
         the exact kernel model's noisy answers at the landmarks, "matched" (noise shaped like the kernel) or "tddl"
         (independent Laplace noise, as published); or "tdil", which measures it at points of a net, or of the ball for
-        the linear kernel, that show the largest errors.
+        the linear kernel, that show the largest errors. Where these answers would be noise by public facts alone, the
+        fit is refused before its charge, or warned of if alpha was given.
     rounds : for "tdil", how many points are measured.
     perturbation : for "landmarks" and "fourier": "auto" is "objective", or "output" for the hinge.
     loss : "logistic" (two classes, with the margin of `PrivateLogisticRegression` for "landmarks" and "fourier", or

@@ -71,7 +71,8 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
     method : "gaussian-process" (up to 10,000 different points, then extrapolation; the default) or "pinp".
     constants : for PINP, "certified", or "published" for those of the paper.
     loss : "logistic", "huber" or "hinge" for two classes; "squared" or "absolute" (Huber's) for numbers.
-    alpha : the ridge; "auto" chooses it from public quantities.
+    alpha : the ridge; "auto" makes the noise in an answer a share of a unit of the score, from public quantities.
+        Where answers would be noise or 0 at any ridge, the fit is refused before its charge; with an alpha it warns.
     landmarks : public points (or their number): the model is restricted to their span. Needed from 20,001 records on,
         and for a kernel of your own, which is not known to be positive semi-definite.
     queries, failure : for PINP, how many answers its error bound is for, and how often it may fail.
