@@ -14,6 +14,7 @@ from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.errors import InvalidParameter, OddTerms
 from tacit.kernels import RBF, InteractiveKernelPredictor, Linear, Polynomial, PrivateKernelClassifier, estimator
+from tacit.kernels.fit import ridge
 from tacit.kernels.fit.ridge import foresee_noise
 from tacit.kernels.interactive import predictor
 from tacit.kernels.kernel.domain import Domain
@@ -46,21 +47,18 @@ def _pinp(**changes: Any) -> InteractiveKernelPredictor:
 def test_the_noise_in_an_answer_does_not_depend_on_how_many_there_are(method: Any, kernel: Any, loss: str) -> None:
     """The ridge falls as 1/n and rises with the noise, so that the noise stays at its share of a unit of the score."""
     domain = Domain(kernel, 1.0, 4)
-    unit = 1 / 4 if loss in ("logistic", "hinge") else 1 / 20
+    share = 1 / 10 if loss == "absolute" else 1 / 4
     for count, answers in ((10**4, 30), (10**5, 300), (10**6, 30)):
         multiple = answer_noise(method, BUDGET, answers)
-        noise = foresee_noise(loss, "auto", domain, count, multiple, 2.0)
-        assert noise.error == pytest.approx(unit / 2, rel=1e-3)
+        noise = foresee_noise(loss, "auto", domain, count, multiple)
+        assert noise.error == pytest.approx(share, rel=1e-3)
 
 
 def test_the_ridge_of_squares_follows_the_noise_too() -> None:
-    """A slope that grows as the ridge falls leaves alpha falling as n^(-2/3), and the noise about its share."""
-    ridges = []
+    """Its slope grows as the ridge falls: the noise stays within its share, and comes near it."""
     for count in (10**4, 10**5, 10**6):
-        noise = foresee_noise("squared", "auto", Domain(RBF(1.0), 1.0, 4), count, 40.0, 2.0)
-        ridges.append(noise.alpha)
-        assert 1 / 40 < noise.error < 3 / 40
-    assert np.diff(np.log10(ridges)) == pytest.approx([-2 / 3, -2 / 3])
+        noise = foresee_noise("squared", "auto", Domain(RBF(1.0), 1.0, 4), count, 40.0)
+        assert 0.08 < noise.error < 0.1001
 
 
 def test_the_ridge_of_a_gaussian_process_has_the_noise_that_it_had() -> None:
@@ -83,7 +81,9 @@ def test_the_committed_sweep_chose_the_constants() -> None:
     """The file that the source names says the same shares of a unit as the source."""
     text = RESULTS.read_text(encoding="utf-8")
     chosen = {what: float(share) for what, share in re.findall(r"Chosen for (.+): ([\d.]+) of a unit", text)}
-    assert chosen == {"released answers": 0.25 / estimator._WEIGHT, "PINP's threshold": 0.25 / predictor._WEIGHT}
+    noise = ridge._CLASSES_NOISE
+    assert chosen == {"released answers": noise, "PINP's threshold": noise / predictor._WEIGHT}
+    assert pytest.approx(0.4 * noise) == ridge._NUMBERS_NOISE
 
 
 @pytest.mark.parametrize("method", ["tddl", "tdil"])

@@ -49,9 +49,6 @@ from tacit.releases import Terms
 _AT_A_TIME = 8192
 """How many rows are scored at a time: beside each are its values at all public points."""
 
-_WEIGHT = 2.0
-"""How much smaller noise is in released answers than on demand: benchmarks/results/kernel_ridge.md."""
-
 
 @dataclass(eq=False, repr=False)
 class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
@@ -142,7 +139,7 @@ class KernelEstimator(Priced, BaseEstimator):  # type: ignore[misc]
 
         def foresee(count: int, budget: Budget, answers: int) -> AnswerNoise:
             multiple = answer_noise(self.method, budget, answers)
-            return foresee_noise(self.loss, self.alpha, domain, count, multiple, _WEIGHT)
+            return foresee_noise(self.loss, self.alpha, domain, count, multiple)
 
         noise = foresee_signal(foresee, size_of(records), budget, answers, what, self.alpha, self.random_state)
         loss, alpha = noise.loss, noise.alpha

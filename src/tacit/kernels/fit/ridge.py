@@ -21,7 +21,8 @@ from tacit.kernels.fit.problem import smallest_alpha
 from tacit.kernels.fit.reading import CLASSIFICATION, LOSSES, Alpha, size_bound
 from tacit.kernels.kernel.domain import Domain
 
-_CLASSES_NOISE, _NUMBERS_NOISE = 1 / 4, 1 / 20
+_CLASSES_NOISE, _NUMBERS_NOISE = 1 / 4, 1 / 10
+"""In units of the score, and of half the targets' range; chosen by benchmarks/results/kernel_ridge.md."""
 _ROUND = sorted(digit * 10**power for power in range(13) for digit in (1, 2, 5))
 
 
@@ -42,7 +43,7 @@ def foresee_noise(
     """Return the loss by its name, its ridge, and the noise of answers at that ridge, from public quantities alone.
 
     `multiple` is the noise over what one record moves an answer by. The ridge "auto" makes `weight` times the noise a
-    quarter of a unit of the score, or a twentieth of half the targets' range; it is never below what the solver takes.
+    quarter of a unit of the score, or a tenth of half the targets' range; it is never below what the solver takes.
     """
     unit = 2 * multiple * weight * domain.square / count
     chosen = CLASSIFICATION.get(name) if isinstance(name, str) else None
@@ -53,8 +54,9 @@ def foresee_noise(
         loss = HuberRegression(1.0, 1.0)
         usual = unit * loss.lipschitz / _NUMBERS_NOISE
     elif name == "squared":
-        # Its slope is at most R |w|, and so grows as alpha falls: R/(2 sqrt(alpha)).
-        loss, usual = Squared(1.0, 1.0), math.cbrt(unit * domain.radius / 2 / _NUMBERS_NOISE) ** 2
+        # Its slope is at most 1 + R |w|, |w| <= 1/(2 sqrt(alpha)): what either part asks for, added, serves both.
+        loss, share = Squared(1.0, 1.0), unit / _NUMBERS_NOISE
+        usual = share + math.cbrt(share * domain.radius / 2) ** 2
     else:
         raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
     ridge = max(usual, smallest_alpha(domain, loss)) if is_auto(alpha) else checked_alpha(alpha)

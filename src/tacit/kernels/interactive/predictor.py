@@ -50,7 +50,7 @@ from tacit.releases import Release, Terms
 
 _MOST_POINTS = (10_000, 3_000, 1_000, 300, 100)
 _WEIGHT = 1 / 4
-"""Of PINP's threshold in the ridge: it is one unit of the score (benchmarks/results/kernel_ridge.md)."""
+"""Of PINP's threshold in the ridge, so that it is four times other noise (benchmarks/results/kernel_ridge.md)."""
 _CHOICES = {"method": ("gaussian-process", "pinp"), "loss": LOSSES, "constants": ("certified", "published")}
 
 
