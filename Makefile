@@ -57,6 +57,7 @@ bench: .venv/installed ## speed and accuracy side by side with peers (about an h
 	$(BIN)/python benchmarks/speed_delta.py
 	$(BIN)/python benchmarks/speed_peers.py
 	$(BIN)/python benchmarks/default_ridge.py
+	$(BIN)/python benchmarks/kernel_ridge.py
 	$(BIN)/python benchmarks/default_margin.py
 	$(BIN)/python benchmarks/default_scores.py
 	$(BIN)/python benchmarks/three_scores.py

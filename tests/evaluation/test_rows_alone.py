@@ -231,9 +231,8 @@ def test_a_predictor_that_keeps_what_it_is_asked_is_refused(
     It is one within a pipeline, too.
     """
     rows, labels = GENERATOR.uniform(-0.5, 0.5, (30, 2)), np.resize([0, 1], 30)
-    model = InteractiveKernelPredictor(RBF(1.0), 2.0, 1e-6, data_norm=1.0, classes=[0, 1], method=method).fit(
-        rows, labels
-    )
+    model = InteractiveKernelPredictor(RBF(1.0), 2.0, 1e-6, data_norm=1.0, alpha=1.0, classes=[0, 1], method=method)
+    model.fit(rows, labels)
     left = model.points_left_
     ledger = Ledger.create(f"sqlite:///{tmp_path}/x.db", name="x", budget=Budget(1.0))
     with pytest.raises(InvalidParameter, match="keeps every row"):

@@ -119,8 +119,8 @@ class InteractiveKernelPredictor(Priced, BaseEstimator):  # type: ignore[misc]
         domain, records, labels = read_records(self, needed_kernel(self.kernel), self.data_norm, X, y, regression)
         targets = read_targets(labels, self.classes, self.target_range, regression)
         noise = foresee_signal(
-            partial(self._foresee, domain), size_of(records), budget, self.queries, "queries", self.alpha,
-            self.random_state,
+            partial(self._foresee, domain), size_of(records), budget, self.queries if self.method == "pinp" else 1,
+            "queries", self.alpha, self.random_state,
         )  # fmt: skip
         loss, alpha = noise.loss, noise.alpha
         mapped = None if self.landmarks is None else Landmarks.at(domain, landmarks_given(self.landmarks, X, domain))
