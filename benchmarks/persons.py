@@ -23,6 +23,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from tacit import PrivateLogisticRegression
 from tacit.data import Records
+from tacit.secret import open_secret
 
 RESULTS = Path(__file__).parent / "results" / "persons.md"
 BUDGETS = [(epsilon, delta) for epsilon in (0.1, 0.316, 1.0, 3.16) for delta in (0.0, 1e-6)] + [(math.inf, 0.0)]
@@ -49,7 +50,7 @@ def scores(train: Records, test: Records, truth: Any, epsilon: float, delta: flo
         warnings.simplefilter("ignore")
         chances = model.predict_proba(test)[:, list(model.classes_).index("<30")]
     found = [seconds]
-    for weights in (None, test.weights()):
+    for weights in (None, open_secret(test.secret).weights()):
         found.append(float(np.average((chances > 0.5) == truth, weights=weights)))
         found.append(float(roc_auc_score(truth, chances, sample_weight=weights)))
         found.append(float(log_loss(truth, chances, sample_weight=weights)))

@@ -1,7 +1,7 @@
 """Planted conjunctions over millions of two-valued records, eight to a byte.
 
-The engine here answers conditions that are conjunctions of single columns, which is what `ConjunctionClassifier` asks,
-exactly and in milliseconds. It is compared with the ordinary engine before it is used.
+The evaluator here answers conditions that are conjunctions of single columns, which is what `ConjunctionClassifier`
+asks, exactly and in milliseconds. It is compared with the ordinary one before it is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,19 +13,22 @@ from numpy.typing import NDArray
 from tacit.data import Number
 from tacit.queries import StatisticalOracle, StatisticalQuery
 from tacit.queries.learners.conjunction import ConjunctionClassifier
-from tacit.sums.engines.engine import Engine, Part, Prepared
+from tacit.sums.block_cells import Cells
+from tacit.sums.block_sums import Prepared
+from tacit.sums.evaluator import Evaluator, Part
 from tacit.sums.language import Expression
 
 Bits = NDArray[np.uint8]
 PLANTED, OFTEN = 2, 0.97
 
 
-class PackedEngine(Engine):
+class PackedEvaluator(Evaluator):  # type: ignore[misc]
     """Columns of bits and a label."""
 
     def __init__(self, columns: dict[str, Bits], label: str, n: int) -> None:
-        self.n, self.columns, self.label, self.labels = n, dict.fromkeys(columns, Number(0, 1)), label, (0, 1)
-        self.identity, self.fixed_by = "packed", None
+        nothing = Cells({}, 0)
+        declared = dict.fromkeys(columns, Number(0, 1))
+        super().__init__(nothing, n, declared, label=label, labels=(0, 1), identity="packed", fixed_by=None)
         self._columns = columns
         self._all = np.packbits(np.ones(n, dtype=bool))
 
@@ -100,13 +103,13 @@ def repetition(population: Callable[..., Any], features: int, n: int, rate: floa
     columns, rarely = population(features, n, rng)
     if rate:
         columns["y"] = columns["y"] ^ np.packbits(rng.random(n, dtype=np.float32) < np.float32(rate))
-    oracle = StatisticalOracle(PackedEngine(columns, "y", n), random_state=seed)
+    oracle = StatisticalOracle(PackedEvaluator(columns, "y", n), random_state=seed)
     model = ConjunctionClassifier(1.0, noise_rate=rate).learn(oracle)
     return conjunction_error(model, population, rarely)
 
 
 def check_packed() -> None:
-    """Compare the packed engine with the ordinary one."""
+    """Compare the packed evaluator with the ordinary one."""
     rng = np.random.default_rng(0)
     columns, _ = coin_population(4, 1_000, rng)
     plain = np.column_stack([np.unpackbits(column, count=1_000) for column in columns.values()])
@@ -115,7 +118,7 @@ def check_packed() -> None:
             StatisticalOracle(table, random_state=1, **how)
         )
         for table, how in (
-            (PackedEngine(columns, "y", 1_000), {}),
+            (PackedEvaluator(columns, "y", 1_000), {}),
             ((plain[:, :4], plain[:, 4]), {"labels": (0, 1), "bounds": (0, 1)}),
         )
     ]

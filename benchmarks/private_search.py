@@ -19,6 +19,7 @@ import tacit
 from tacit import PrivateLogisticRegression, Records
 from tacit.data import adult_schema, load_adult
 from tacit.model_selection import PrivateSearch
+from tacit.secret import open_secret
 
 RESULTS = Path(__file__).parent / "results" / "private_search.md"
 EPSILONS = (1.0,)
@@ -27,10 +28,9 @@ TARGET = "income"
 
 
 def accuracy(model, test):
-    target = str(test.schema.target)
-    truth = np.concatenate([block[target] for block in test.blocks((target,))])
+    truth = open_secret(test.secret).labels(test.schema)
     with tacit.public_data():
-        return 100 * float(np.mean(model.predict(test) == np.array(test.schema.classes)[truth]))
+        return 100 * float(np.mean(model.predict(test) == truth))
 
 
 def grids(train, epsilon):

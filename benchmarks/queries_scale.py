@@ -1,12 +1,12 @@
-"""Twenty million records in two gibibytes: 200 statistical queries, next to plain SQL for the same averages.
+"""Twenty million records in 600 MiB: 200 statistical queries, next to plain SQL for the same averages.
 
 A folder of Parquet files with floats, integers, truth values and categories, some cells missing, is written in
-pieces, declared by a schema and read by DuckDB, in a fresh process whose address space is limited to 2 GiB (RLIMIT_AS:
-what does not fit cannot be allocated). Half of the queries count records by a condition, half are means of a clipped
-column. `StatisticalOracle.ask_all` answers them with everything that belongs to it: it checks the queries, plans,
-charges a ledger, scans, adds noise and records the answers. Plain SQL is one SELECT of 200 averages over the same
-files, written in two ways (clipping by CASE, and by LEAST and GREATEST); the faster one counts. The three take turns.
-On a machine with other work, processor time is the steadier measure.
+pieces, declared by a schema and opened, in a fresh process: the cleaned cells lie in a private file. Half of the
+queries count records by a condition, half are means of a clipped column. `StatisticalOracle.ask_all` answers them with
+everything that belongs to it: it checks the queries, plans, charges a ledger, adds up, draws noise and records the
+answers. Plain SQL is one SELECT of 200 averages over the Parquet files, by DuckDB, written in two ways (clipping by
+CASE, and by LEAST and GREATEST); the faster one counts. The three take turns. Opening is told by itself: it is done
+once, and a SELECT reads the files anew each time. On a machine with other work, processor time is the steadier measure.
 
     python benchmarks/queries_scale.py            # writes benchmarks/results/queries_scale.md
     python benchmarks/queries_scale.py --quick    # a tenth of the records, nothing written
@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-LIMIT = 2 * 2**30
-DEMANDED = 1.3
+DEMANDED = 0.5
+MEMORY = 600
 REPEATS = 3
 FILES = 20
 
@@ -132,22 +132,25 @@ def questions() -> list[Question]:
 
 
 def measured(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
-    """Ask in turns, inside the limit, and return times in seconds."""
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    """Ask in turns, and return times in seconds."""
+    import duckdb
+
     from tacit import Budget, Ledger, Records
     from tacit.queries import StatisticalOracle
 
     asked = questions()
     start, busy = time.perf_counter(), time.process_time()
-    records = Records(folder, schema())
-    print(f"opened: {time.perf_counter() - start:.2f} s, processors {time.process_time() - busy:.2f} s", flush=True)
+    records = Records(folder, schema(), memory=2**26)
+    opening = time.perf_counter() - start, time.process_time() - busy
+    print(f"opened: {opening[0]:.2f} s, processors {opening[1]:.2f} s", flush=True)
     assert records.n == rows
-    connection = records.table.connection.cursor()
+    connection = duckdb.connect(config={"memory_limit": "1GB", "threads": 2})
     connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet('{folder}/*.parquet', can_have_nan = true)")
     times: dict[str, list[float]] = {"oracle": [], "case": [], "least": []}
     work: dict[str, list[float]] = {name: [] for name in times}
     answers: list[Any] = []
     plain: list[float] = []
+    peak = 0
     for turn in range(repeats):
         ledger = Ledger.create(f"sqlite:///{folder}/ledger-{turn}.db", name="scale", budget=Budget(1.0))
         oracle = StatisticalOracle(records, ledger=ledger)
@@ -166,16 +169,19 @@ def measured(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
         for name, run in runs[turn % 3 :] + runs[: turn % 3]:
             start, busy = time.perf_counter(), time.process_time()
             run()
+            if not peak:
+                # Before SQL has run: the first of all runs is the oracle's.
+                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             times[name].append(time.perf_counter() - start)
             work[name].append(time.process_time() - busy)
             print(
                 f"{turn + 1}/{repeats} {name}: {times[name][-1]:.2f} s, processors {work[name][-1]:.2f} s", flush=True
             )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
         **{name: statistics.median(each) for name, each in times.items()},
         **{f"{name} work": statistics.median(each) for name, each in work.items()},
         "peak": peak,
+        "opening": opening,
         "count": len(asked),
         "load": os.getloadavg()[2],
         "spread": {name: (min(each), max(each)) for name, each in work.items()},
@@ -188,7 +194,9 @@ def page(found: dict[str, Any], rows: int) -> str:
     ratio = found["oracle"] / plain
     work = found["oracle work"] / min(found["case work"], found["least work"])
     peak = found["peak"] / 2**20
+    small = _met(peak <= MEMORY)
     each = 1000.0 / found["count"]
+    opened, opened_work = found["opening"]
     description = (__doc__ or "").split("\n\n")[1]
     spread = ", ".join(f"{name} {low:.1f} to {high:.1f} s" for name, (low, high) in found["spread"].items())
     return f"""# Statistical queries at scale
@@ -198,7 +206,8 @@ Made by `python benchmarks/queries_scale.py` (one process, two cores; medians of
 
 | what | measured | demanded | met |
 |---|---|---|---|
-| {rows:,} records, {found["count"]} queries: peak memory | {peak:,.0f} MiB | at most 2,048 MiB | {_met(peak <= 2048)} |
+| {rows:,} records, {found["count"]} queries: peak memory | {peak:,.0f} MiB | at most {MEMORY} MiB | {small} |
+| opening (in the peak): all cells are read and cleaned | {opened:.1f} s, processors {opened_work:.1f} s | | |
 | time per query, oracle | {found["oracle"] * each:.1f} ms | | |
 | time per query, plain SQL by CASE | {found["case"] * each:.1f} ms | | |
 | time per query, plain SQL by LEAST and GREATEST | {found["least"] * each:.1f} ms | | |
@@ -206,7 +215,7 @@ Made by `python benchmarks/queries_scale.py` (one process, two cores; medians of
 | oracle / the faster plain SQL | {ratio:.2f} | at most {DEMANDED} | {_met(ratio <= DEMANDED)} |
 
 Processor time of single runs: {spread}. Load average over the last 15 minutes: {found["load"]:.1f}; where it is well
-above 1, or the runs differ by more than the ratios do, measure again on a quiet machine. All three share one DuckDB.
+above 1, or the runs differ by more than the ratios do, measure again on a quiet machine.
 """
 
 
@@ -215,7 +224,7 @@ def _met(good: bool) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="200 queries on 20 million records in 2 GiB")
+    parser = argparse.ArgumentParser(description="200 queries on 20 million records in 600 MiB")
     parser.add_argument("--quick", action="store_true", help="a tenth of the records, nothing written")
     quick = parser.parse_args().quick
     rows = 2_000_000 if quick else 20_000_000

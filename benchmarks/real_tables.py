@@ -98,7 +98,7 @@ _HEART: dict[str, Column] = {
     "slope": Category(["1.0", "2.0", "3.0"]),
     "vessels": Number(0, 3),
     "thal": Category(["3.0", "6.0", "7.0"]),
-    "disease": Category(["no", "yes"]),
+    "disease": Category(["no", "yes"], positive="yes"),
 }
 
 _HOUSES: dict[str, Column] = {
@@ -195,10 +195,11 @@ def _a9a() -> Cells:
 
 
 def _with_target(schema: Schema, name: str, levels: list[str]) -> Schema:
-    return Schema({**schema.columns, name: Category(levels)}, target=name)
+    # Positive is what was when results were written: the last by name.
+    return Schema({**schema.columns, name: Category(levels, positive=max(levels))}, target=name)
 
 
-_DEAR = {**_HOUSES, "medianHouseValue": Ignored(), "dear": Category(["no", "yes"])}
+_DEAR = {**_HOUSES, "medianHouseValue": Ignored(), "dear": Category(["no", "yes"], positive="yes")}
 
 TABLES = (
     RealTable("adult", "Adult", adult_schema(), _adult),
@@ -219,7 +220,10 @@ TABLES = (
     RealTable(
         "a9a",
         "a9a",
-        Schema({f"f{j}": Flag("0", "1") for j in range(123)} | {"income": Category(["low", "high"])}, target="income"),
+        Schema(
+            {f"f{j}": Flag("0", "1") for j in range(123)} | {"income": Category(["low", "high"], positive="low")},
+            target="income",
+        ),
         _a9a,
     ),
     RealTable("prices", "California housing, price", Schema(_HOUSES, target="medianHouseValue"), _houses),

@@ -25,6 +25,7 @@ from real_tables import TABLES, RealTable, _with_target
 from sklearn import metrics
 
 from tacit import PrivateLinearRegression, PrivateLogisticRegression, Records, evaluation
+from tacit.secret import open_secret
 
 HELD, EPSILONS = 8000, (0.1, 0.5, 1.0)
 NAMES = ("adult", "patients", "covtype", "covers", "prices")
@@ -67,8 +68,7 @@ class Said:
 
 def _count(rows: Any) -> int:
     """Return how many rows are asked about: those of a table, or made-up ones; persons have several each."""
-    weights = rows.weights() if hasattr(rows, "weights") else None
-    return len(rows if weights is None else weights)
+    return open_secret(rows.secret).rows if isinstance(rows, Records) else len(rows)
 
 
 class Held:
@@ -83,11 +83,11 @@ class Held:
         self.model = kind(1.0, 1e-6, random_state=seed).fit(train)
         self.test, self.number = test, number
         self.range = (column.low, column.high) if number else None
-        target = np.concatenate([block[str(table.schema.target)] for block in test.blocks((str(table.schema.target),))])
-        self.targets = target if number else np.array([*column.classes, None], dtype=object)[target]
+        held = open_secret(test.secret)
+        self.targets = held.labels(table.schema)
         self.answers = self.model.predict(test) if number else self.model.predict_proba(test)
         self.classes = None if number else self.model.classes_
-        self.weights = test.weights()
+        self.weights = held.weights()
 
 
 def _records(table: RealTable) -> Records:

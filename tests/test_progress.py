@@ -8,15 +8,16 @@ import threading
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tacit
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records, Schema
-from tacit.data import Flag, Key, Number
-from tacit.errors import FileNotWritten, InvalidParameter
+from tacit.data import Key, Number
+from tacit.errors import InvalidParameter
 from tacit.numerics import progress
 
 X = np.random.default_rng(0).normal(size=(80, 3))
@@ -171,57 +172,39 @@ def test_the_time_is_drawn_on_a_terminal_and_wiped_away(monkeypatch: pytest.Monk
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def _streamed(rows: int, **more: Any) -> Records:
-    cells = {"x": np.linspace(-1, 1, rows), "y": np.resize([0, 1], rows), "who": np.arange(rows) // 2}
-    schema = Schema({"x": Number(-1, 1), "y": Flag(0, 1), "who": Key()}, target="y")
-    return Records(cells, schema, memory=1, **more)
+def _written(folder: Path, rows: int) -> Path:
+    cells = {"x": np.linspace(-1, 1, rows), "who": np.arange(rows) // 2}
+    pq.write_table(pa.table(cells), folder / "rows.parquet")
+    return folder / "rows.parquet"
 
 
-def test_rows_are_told_while_they_are_encoded_and_never_those_of_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+ROWS = Schema({"x": Number(-1, 1), "who": Key()})
+
+
+def test_rows_are_told_while_they_are_read_and_never_those_of_persons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The number of records is public, that of persons' rows is not."""
-    monkeypatch.setattr("tacit.data.encoder._FEWEST", 1000)
-    monkeypatch.setattr("tacit.data.encoder._LOT", 1000)
+    monkeypatch.setattr("tacit.data.readers.parquet_file._ROWS", 1000)
+    path = _written(tmp_path, 2500)
     heard: list[tuple[int, int]] = []
     with tacit.progress(rows=lambda done, total: heard.append((done, total))):
-        PrivateLogisticRegression(1.0, random_state=0).fit(_streamed(2500))
+        Records(path, ROWS)
     assert heard == [(1000, 2500), (2000, 2500), (2500, 2500)]
     heard.clear()
     with tacit.progress(rows=lambda done, total: heard.append((done, total))):
-        PrivateLogisticRegression(1.0, random_state=0).fit(_streamed(2500, unit="who"))
+        Records(path, ROWS, unit="who")
     assert heard == []
     with pytest.raises(InvalidParameter, match="rows must be a function"), tacit.progress(rows=3):  # type: ignore[arg-type]
         pass
 
 
-def test_rows_a_second_are_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bar ends with all rows, and says how many were encoded in a second."""
+def test_rows_a_second_are_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar ends with all rows, and says how many were read in a second."""
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    path = _written(tmp_path, 2500)
     with tacit.progress():
-        PrivateLogisticRegression(1.0, random_state=0).fit(_streamed(2500))
+        Records(path, ROWS)
     assert re.search(r"\] 2,500 of 2,500 rows, [0-9,]+ a second\n", stream.getvalue())
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
-def test_a_fork_writes_nothing_into_the_file_of_rows() -> None:
-    """Both would append to one place, so that records counted twice: the fork is refused, uncharged."""
-    first, forked, model, answered = os.getpid(), [], PrivateLogisticRegression(1.0, random_state=0), 0
-    expected = PrivateLogisticRegression(1.0, random_state=0).fit(_streamed(100_000)).coef_
-
-    def fork(done: int, total: int) -> None:
-        if not forked and os.getpid() == first:
-            forked.append(os.fork())
-
-    try:
-        with tacit.progress(rows=fork):
-            model.fit(_streamed(100_000))
-        answered = 1
-    except FileNotWritten as refusal:
-        answered = 2 if "forked" in str(refusal) else 3
-    finally:
-        if os.getpid() != first:
-            os._exit(answered)
-    assert answered == 1
-    assert os.waitstatus_to_exitcode(os.waitpid(forked[0], 0)[1]) == 2
-    assert np.array_equal(model.coef_, expected)

@@ -109,6 +109,7 @@ def test_a_mechanism_without_a_note_is_refused(package, monkeypatch):
         ("kernels/maps/x.py", "from tacit.kernels.classification import PrivateKernelClassifier"),
         ("service/pages/x.py", "from tacit.service.routes.jobs import ROUTES"),
         ("service/jobs/x.py", "from tacit.service.pages import forms"),
+        ("data/readers/x.py", "from tacit.data.store.store import View"),
     ],
 )
 def test_an_import_outwards_is_refused(package, monkeypatch, where, line):
@@ -117,6 +118,30 @@ def test_an_import_outwards_is_refused(package, monkeypatch, where, line):
     monkeypatch.setattr(tool, "SOURCE", package)
     (package / "tacit" / where).parent.mkdir(parents=True, exist_ok=True)
     (package / "tacit" / where).write_text(f"{line}\n")
+    assert tool.main() == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tacit.secret import open_secret",
+        "from tacit.secret import open_secret as peek",
+        "import tacit.secret\ncells = tacit.secret.open_secret(records.secret)",
+        "cells = records.secret._Secret__held",
+        'cells = getattr(records.secret, "_Secret__held")',
+    ],
+)
+def test_a_secret_is_opened_in_listed_modules_alone(package, monkeypatch, line):
+    """Whoever is not listed cannot open a secret, however it is spelled; who is listed and opens none is refused."""
+    tool = _tool("check_layers")
+    monkeypatch.setattr(tool, "SOURCE", package)
+    (package / "tacit" / "cli").mkdir()
+    stranger = package / "tacit" / "cli" / "x.py"
+    stranger.write_text(f"{line}\n")
+    assert tool.main() == 1
+    monkeypatch.setattr(tool, "OPENERS", {"tacit.cli.x"})
+    assert tool.main() == 0
+    stranger.write_text("cells = None\n")
     assert tool.main() == 1
 
 

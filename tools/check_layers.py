@@ -1,4 +1,7 @@
-"""Check that imports inside tacit go one way, from the outer layers to the inner ones, and from room to room."""
+"""Check that imports inside tacit go one way, from the outer layers to the inner ones, and from room to room.
+
+And that the cells of records are opened in the modules alone that are named here.
+"""
 
 import ast
 import sys
@@ -7,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS = (
-    {"errors", "version"},
+    {"errors", "version", "secret"},
     {"notebook", "checks", "files"},
     {"numerics"},
     {"budget"},
@@ -37,7 +40,8 @@ ROOMS = {
     "erm": ({"losses", "rows"}, {"solver"}, {"perturbations"}, {""}),
     "kernels": ({"kernel"}, {"maps"}, {"fit"}, {"interactive", "released"}, {""}),
     "queries": ({"oracle"}, {""}, {"learners"}),
-    "sums": ({"language"}, {""}, {"engines"}),
+    "data": ({"readers"}, {"store"}),
+    "sums": ({"language"}, {""}),
     "audit": ({"outcomes"}, {""}, {"catalogue", "exhibits"}),
     "service": ({"jobs", "sessions"}, {"pages"}, {"routes"}),
 }
@@ -45,6 +49,20 @@ ROOMS = {
 TOGETHER = {("service", frozenset({"jobs", "sessions"}))}
 ROOM_LEVEL = {
     (package, room): level for package, order in ROOMS.items() for level, rooms in enumerate(order) for room in rooms
+}
+# Who may open a secret: whatever else handles records cannot see into them. A module that opens none is struck off.
+OPENERS = {
+    "tacit.data.encoder",  # rows of features, which nothing but a mechanism or a learner's sums may see
+    "tacit.data.mismatches",  # adds up missing and undeclared cells behind the door
+    "tacit.data.records",  # cuts parts, which are Records again, and packs
+    "tacit.estimators.encoded",  # targets and weights beside the encoder's rows
+    "tacit.estimators.lazily_encoded",  # the same, made whenever they are read
+    "tacit.evaluation.reading",  # targets and weights of held-out records, for scores that are released
+    "tacit.model_selection.data",  # targets and persons of the folds that a search trains on
+    "tacit.queries.learners.learner",  # a learner's own predictions, made of cells
+    "tacit.service.blocks",  # whether all records lie in the block that they are registered as: before any budget
+    "tacit.service.fingerprints",  # keyed marks of contents, by which a table is not registered twice
+    "tacit.sums.record_evaluator",  # the sums that oracles release
 }
 
 
@@ -71,11 +89,26 @@ def imported(tree: ast.AST) -> list[tuple[int, str]]:
     return [(line, name) for line, name in found if name.split(".")[0] == "tacit"]
 
 
+def opened(tree: ast.AST) -> list[int]:
+    """Return the lines that name what opens a secret, or what a secret holds."""
+    found = []
+    for node in ast.walk(tree):
+        names = [getattr(node, part, None) for part in ("id", "attr", "name", "value")]
+        if any(isinstance(name, str) and name in ("open_secret", "_Secret__held") for name in names):
+            found.append(getattr(node, "lineno", 0))
+    return sorted(set(found))
+
+
 def problems_in(path: Path) -> list[str]:
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
     here = package(module)
-    found = []
-    for line, name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    opens, found = opened(tree), []
+    if opens and module not in (*OPENERS, "tacit.secret"):
+        found.append(f"{path.relative_to(SOURCE)}:{opens[0]}: {module} must not open a secret")
+    if not opens and module in OPENERS:
+        found.append(f"{path.relative_to(SOURCE)}: {module} opens no secret: strike it off OPENERS")
+    for line, name in imported(tree):
         there = package(name)
         if there not in LEVEL:
             there = "" if here in ("audit", "service", "cli") else there

@@ -4,7 +4,7 @@
     ├── InvalidParameter (also ValueError)      a declared, public quantity makes no sense
     ├── UnsupportedEvent (also TypeError)       an event that no accountant here can price soundly
     ├── BudgetExceeded                          a spend does not fit into what is left
-    ├── QueryFailed                             an engine failed after the charge; nothing was answered
+    ├── QueryFailed                             the evaluator failed after the charge; nothing was answered
     ├── ModelFileError (also ValueError)        a model that no file can hold, or a file that holds no model
     ├── FileNotWritten (also OSError)           a file could not be written; what was there before is unharmed
     ├── ServiceError                            a service did not answer, or refused for a reason of its own
@@ -62,7 +62,7 @@ class BudgetExceeded(TacitError):
 
 
 class QueryFailed(TacitError):
-    """An engine failed after the charge; nothing was answered, and why is not told, as it may depend on records."""
+    """The evaluator failed after the charge; nothing was answered, and why is not told, as it may depend on records."""
 
 
 class ModelFileError(TacitError, ValueError):

@@ -54,7 +54,7 @@ def _a_folder(path):
         (_no_bytes, "the first line of 'patients.csv' must name every column"),
         (_no_records, "a table needs at least one record, got 0"),
         (_latin, "is not UTF-8 text"),
-        (_latin_names, "cannot be read as text"),
+        (_latin_names, "cannot be read as utf-8 text"),
         (_absent, "patients.csv"),
         (_a_folder, "patients.csv"),
     ],

@@ -80,8 +80,8 @@ def test_the_demo_needs_nothing_but_what_make_demo_installs(tmp_path):
     """It runs where every package of the other extras, and of development, is missing."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = " ".join([*declared["dependencies"], *declared["optional-dependencies"]["cli"]])
-    others = ["ibis", "sqlglot", "pandas", "polars", "pyspark", "psycopg", "fastapi", "opendp", "IPython"]
-    assert [name for name in ("duckdb", "pyarrow", "jinja2", "matplotlib") if name not in wanted] == []
+    others = ["duckdb", "ibis", "sqlglot", "pandas", "polars", "pyspark", "psycopg", "fastapi", "opendp", "IPython"]
+    assert [name for name in ("pyarrow", "jinja2", "matplotlib") if name not in wanted] == []
     without = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\nsys.argv = ['tacit', 'demo']\n"
     code = f"{without}from tacit.cli import main\nmain()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300)

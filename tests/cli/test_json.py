@@ -7,6 +7,7 @@ import pytest
 from tacit.cli.commands import SUMMARIES
 
 ACCOUNT = ["name", "accountant", "budget", "spent", "left", "head", "unit", "ids"]
+RECORDS = ["file", "n", "protects", "unit", "key", "target", "schema", "columns"]
 PRICE = ["charged", "cost", "affordable", "left", "adds"]
 TABLE = "patients.csv --schema s.toml --epsilon 0.1"
 PAID = "--ledger sqlite:///l.db"
@@ -16,6 +17,9 @@ KEYS = {
     f"schema check s.toml --data patients.csv --epsilon 0.1 {PAID}": [
         "columns", "target", "classes", "positive", "n", "mismatches", "words", "noise", "guarantee",
     ],
+    "records pack patients.csv n.tacit-records --schema s.toml": RECORDS,
+    "records show p.tacit-records": RECORDS,
+    "records remove p.tacit-records": ["removed"],
     "ledger create sqlite:///n.db --name n --epsilon 1": ACCOUNT,
     "ledger show sqlite:///l.db": [*ACCOUNT, "entries"],
     "ledger list sqlite:///l.db": ["accounts"],
@@ -64,6 +68,8 @@ KEYS = {
 @pytest.mark.parametrize("command", KEYS)
 def test_the_keys_of_a_command_are_stable(trained, command):
     """Of every command that prints a result, in every form that it has; two amounts are always written alike."""
+    if "p.tacit-records" in command:
+        trained.run("records", "pack", "patients.csv", "p.tacit-records", "--schema", "s.toml")
     plain = trained.run(*shlex.split(command), "--json").plain
     assert list(plain) == KEYS[command]
     amounts = [plain[name] for name in ("budget", "spent", "left", "cost") if isinstance(plain.get(name), dict)]

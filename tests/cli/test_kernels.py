@@ -6,7 +6,7 @@ import pytest
 import tacit
 from cli.conftest import SCHEMA, write_table
 from tacit import Budget, Schema
-from tacit.data.twins import made_up_cells
+from tacit.data.twins import made_up_table
 from tacit.kernels.maps.public import landmark_rows, usual_count, usual_gamma
 from tacit.reports.registry import checked_record
 
@@ -104,7 +104,7 @@ def test_an_average_effect_is_the_mean_score_of_made_up_records(clinic):
     assert clinic.train("--method", "kernel", "--seed", "1").code == 0
     model = tacit.load("m.tacit")
     effect = model.curves_["ward"]
-    cells = made_up_cells(model.encoder_.schema, 100, 0)
+    cells = made_up_table(model.encoder_.schema, 100, 0, signal=0.0)
     means = []
     for level in ("A", "B"):
         table = {name: cells[name] for name in model.encoder_.schema.inputs} | {"ward": np.array([level] * 100)}
@@ -118,7 +118,7 @@ def test_the_effects_of_a_kernel_regression_are_in_the_units_of_its_target(clini
     (clinic.folder / "s.toml").write_text(NUMBER, "utf-8")
     assert clinic.train("--method", "kernel", "--seed", "1").code == 0
     model = tacit.load("m.tacit")
-    cells = made_up_cells(model.encoder_.schema, 100, 0)
+    cells = made_up_table(model.encoder_.schema, 100, 0, signal=0.0)
     means = []
     for level in ("A", "B"):
         table = {name: cells[name] for name in model.encoder_.schema.inputs} | {"ward": np.array([level] * 100)}

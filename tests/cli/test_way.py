@@ -195,7 +195,7 @@ def _commands(command, path):
 COMMANDS = [path for name in SUMMARIES for path in _commands(loaded(name), (name,))]
 
 
-@pytest.mark.parametrize("path", [(), ("schema",), ("ledger",), *COMMANDS], ids=" ".join)
+@pytest.mark.parametrize("path", [(), ("schema",), ("ledger",), ("records",), *COMMANDS], ids=" ".join)
 def test_every_help_fits_80_columns_and_cuts_no_sentence(clinic, path):
     """But for the examples, which are to be pasted; no command's line in a list ends in dots."""
     shown = clinic.run(*path, "--help").out.partition("Example:")[0]
@@ -217,6 +217,8 @@ def test_the_example_in_every_help_runs(trained, path, monkeypatch):
     if path == ("train",):
         (trained.folder / "m.tacit").rename("late.tacit")
         (trained.folder / "m.html").rename("late.html")
+    if path[0] == "records" and path != ("records", "pack"):
+        trained.run("records", "pack", "patients.csv", "patients.tacit-records", "--schema", "s.toml")
     if "--witness" in shown:
         trained.run("ledger", "witness", "sqlite:///l.db", "--output", "w.json")
     for line in (line for line in examples if "--config" not in line):

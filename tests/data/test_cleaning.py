@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.data import Category, Column, Flag, Key, Moment, Number, Ordinal
-from tacit.data.frames import clean_columns, read_columns
+from tacit.data.frames import clean_columns
 from tacit.data.values import MISSING_KEY, each, text
 
 COLUMNS: list[Column] = [
@@ -201,22 +199,7 @@ def test_reading_a_text_once_gives_what_reading_every_cell_gives() -> None:
         def strip(self, *_: object) -> str:
             raise RuntimeError("a subclass was asked")
 
-    cells = [
-        "1",
-        1,
-        True,
-        1.0,
-        "true",
-        Loud("1"),
-        None,
-        "1",
-        " 1 ",
-        "x",
-        float("nan"),
-        b"1",
-        np.str_("1"),
-        np.int8(1),
-    ] * 3
+    cells = ["1", 1, True, 1.0, "true", Loud("1"), None, "1", " 1 ", "x", math.nan, b"1", np.str_("1"), np.int8(1)] * 3
     column = np.fromiter(cells, dtype=object, count=len(cells))
     assert list(each(column, text)) == [text(cell) for cell in cells]
     kind = Category(["1", "true"])
@@ -224,49 +207,6 @@ def test_reading_a_text_once_gives_what_reading_every_cell_gives() -> None:
     places, states = kind.clean(column)
     assert places.tolist() == [int(place[0]) for place, _ in alone]
     assert states.tolist() == [int(state[0]) for _, state in alone]
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_texts_of_a_frame_read_the_same_as_those_of_a_list(library: str) -> None:
-    """A column of texts in Arrow's form has the cells that the list had, missing ones and blanks included."""
-    cells = ["a", None, " a", "", "b", "a", "é😀", None]
-    maker = {
-        "pandas": lambda: __import__("pandas").DataFrame({"x": __import__("pandas").array(cells, dtype="str")}),
-        "polars": lambda: __import__("polars").DataFrame({"x": cells}),
-        "pyarrow": lambda: __import__("pyarrow").table({"x": cells}),
-    }[library]
-    found = read_columns(maker(), ["x"], [])[0]
-    assert [text(cell) for cell in found] == [text(cell) for cell in cells]
-
-
-_TEXTS = ["a", None, " a", "", "1", "a", "é😀", "2.0", "true", "low", "x" * 300, "\0", None, "2000-01-01", "1e5", "a"]
-_TYPED: dict[str, list[Any]] = {
-    "int8": [1, 0, -3, 1, 1], "uint64": [2**53, 1, 2**64 - 1, 0, 1], "float64": [math.nan, -0.0, 0.0, 1.0, 1.5],
-    "float32": [math.inf, math.nan, 1.0, 1.0, 1e-30], "bool": [True, False, True, True, False],
-    "U3": ["a", "", "a", "1", " a"],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("column", COLUMNS, ids=str)
-@pytest.mark.parametrize("make", ["pandas", "object", "polars", "pyarrow", "chunks", *_TYPED])
-def test_a_column_read_at_once_has_the_bits_of_its_cells_read_one_by_one(column: Column, make: str) -> None:
-    """Each different value is cleaned once and put where it stands: nothing but time is changed by that."""
-    given = _TYPED.get(make, _TEXTS)
-    if make in _TYPED:
-        table: Any = {"x": np.array(given, dtype=make)}
-    else:
-        arrow = pa.chunked_array([_TEXTS[:5], _TEXTS[5:]] if make == "chunks" else [_TEXTS])
-        table = {
-            "pandas": pd.DataFrame({"x": pd.array(_TEXTS, dtype="str")}),
-            "object": pd.DataFrame({"x": cells(*_TEXTS)}),
-            "polars": pl.DataFrame({"x": _TEXTS}),
-        }.get(make, pa.table({"x": arrow}))
-    found = clean_columns(table, {"x": column}, [])["x"]
-    apart = [
-        column.clean(table["x"][[place]] if make in _TYPED else cells(cell))[0] for place, cell in enumerate(given)
-    ]
-    assert found.tobytes() == np.concatenate(apart).tobytes()
-    assert found.dtype == apart[0].dtype
 
 
 def test_texts_that_arrow_cannot_hold_are_read_all_the_same() -> None:

@@ -1,13 +1,14 @@
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tacit.data import Category, Flag, Ignored, Moment, Number, Ordinal
+from tacit.data import Category, Column, Flag, Ignored, Moment, Number, Ordinal
 from tacit.data.columns import Lines
-from tacit.data.values import numbers, text
+from tacit.data.values import numbers, objects, text
 from tacit.errors import InvalidParameter
 
 
@@ -16,58 +17,33 @@ def cells(*values: object) -> np.ndarray:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def test_numbers_map_their_bounds_to_minus_one_and_one_and_clamp_beyond() -> None:
-    """A number's code is linear between its bounds and constant outside."""
-    code = Number(10, 20).encode(cells(10, 15, 20, -math.inf, 1e300, 10**400, -(10**400), "17.5"))
-    assert code[:, 0].tolist() == [-1, 0, 1, -1, 1, 1, -1, 0.5]
+NO_NUMBERS: list[object] = [None, math.nan, "", "n/a", b"3", [3], 3j, np.datetime64("2020"), object()]
+CODES: list[tuple[Column, list[object], list[Any]]] = [
+    (Number(10, 20), [10, 15, 20, -math.inf, 1e300, 10**400, -(10**400), "17.5"], [-1, 0, 1, -1, 1, 1, -1, 0.5]),
+    (Number(-1, 98, log=True), [-1, 8, 98], [-1, 0, 1]),
+    (Number(0, 10), NO_NUMBERS, [0] * 9),
+    (Number(0, 10, missing=10), NO_NUMBERS, [1] * 9),
+    (Number(0, 10**6, log=True, missing=0), NO_NUMBERS, [-1] * 9),
+    (Category(["a", "b", 3]), ["a", 3.0, "3", "z", None, []],
+     [[0.5, 0, 0], [0, 0, 0.5], [0, 0, 0.5], [0, 0, 0], [0, 0, 0], [0, 0, 0]]),
+    (Category(["a", "b"], other="a"), ["a", "b", "z", None], [0, 0.5, 0, 0]),
+    (Ordinal(["low", "mid", "high"]), ["low", "mid", "high", "?"], [-1, 0, 1, 0]),
+    (Ordinal([1, 2], missing=2), [1, None], [-1, 1]),
+    (Flag(), [False, True, 0, 1, "True", np.True_, None, "maybe"], [-0.5, 0.5, -0.5, 0.5, 0.5, 0.5, 0, 0]),
+    (Flag("no", ["yes", "y"], missing=False), ["y", "no", None], [0.5, -0.5, -0.5]),
+]  # fmt: skip
 
 
-def test_a_logarithmic_number_is_linear_in_the_logarithm() -> None:
-    """With log=True equal ratios of 1 + value - low are equal steps."""
-    code = Number(-1, 98, log=True).encode(cells(-1, 8, 98))
-    assert code[:, 0].tolist() == pytest.approx([-1, 0, 1], abs=1e-15)
+@pytest.mark.parametrize(("column", "raw", "codes"), CODES)
+def test_cells_become_the_codes_that_were_declared(column: Column, raw: list[object], codes: list[Any]) -> None:
+    """Numbers are linear and clamped, levels half unit vectors, and what is missing has its place."""
+    np.testing.assert_allclose(np.squeeze(column.encode(cells(*raw))), codes, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("missing", [None, math.nan, "", "n/a", b"3", [3], 3j, np.datetime64("2020"), object()])
-def test_what_is_no_number_goes_to_the_declared_place(missing: object) -> None:
-    """A missing or unparsable number has code 0, or that of the value declared for it."""
-    assert Number(0, 10).encode(cells(missing))[0, 0] == 0
-    assert Number(0, 10, missing=10).encode(cells(missing))[0, 0] == 1
-    assert Number(0, 10**6, log=True, missing=0).encode(cells(missing))[0, 0] == -1
-
-
-def test_categories_are_half_unit_vectors_and_unknown_levels_the_origin() -> None:
-    """Without `other`, k levels take k columns, and everything else is all zeros."""
-    column = Category(["a", "b", 3])
-    assert column.outputs("ward") == ("ward=a", "ward=b", "ward=3")
-    assert column.encode(cells("a", 3.0, "3", "z", None, [])).tolist() == [
-        [0.5, 0, 0],
-        [0, 0, 0.5],
-        [0, 0, 0.5],
-        [0, 0, 0],
-        [0, 0, 0],
-        [0, 0, 0],
-    ]
-
-
-def test_the_level_for_others_loses_its_redundant_column() -> None:
-    """With `other`, that level and unknown ones share the origin, and k levels take k - 1 columns."""
-    column = Category(["a", "b"], other="a")
-    assert column.outputs("ward") == ("ward=b",)
-    assert column.encode(cells("a", "b", "z", None))[:, 0].tolist() == [0, 0.5, 0, 0]
-
-
-def test_ordinals_are_evenly_spaced() -> None:
-    """The lowest level is -1, the highest 1, an unknown one 0 or the level declared for it."""
-    assert Ordinal(["low", "mid", "high"]).encode(cells("low", "mid", "high", "?"))[:, 0].tolist() == [-1, 0, 1, 0]
-    assert Ordinal([1, 2], missing=2).encode(cells(1, None))[:, 0].tolist() == [-1, 1]
-
-
-def test_flags_take_one_column() -> None:
-    """False is -1/2, true is 1/2, an unknown value 0 or the one declared for it."""
-    values = cells(False, True, 0, 1, "True", np.True_, None, "maybe")
-    assert Flag().encode(values)[:, 0].tolist() == [-0.5, 0.5, -0.5, 0.5, 0.5, 0.5, 0, 0]
-    assert Flag("no", ["yes", "y"], missing=False).encode(cells("y", "no", None))[:, 0].tolist() == [0.5, -0.5, -0.5]
+def test_outputs_are_named_by_column_and_level() -> None:
+    """The level for others has no column of its own, and a flag has one."""
+    assert Category(["a", "b", 3]).outputs("ward") == ("ward=a", "ward=b", "ward=3")
+    assert Category(["a", "b"], other="a").outputs("ward") == ("ward=b",)
     assert Flag("no", "yes").outputs("smoker") == ("smoker=yes",)
 
 
@@ -150,9 +126,9 @@ def test_lines_side_by_side_are_those_of_each_column() -> None:
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("column", [Number(-4, 4), Number(0.1, 0.7, missing=0.3), Number(0, 1, log=True)])
-def test_floats_are_cleaned_alike_whether_it_is_told_how_they_fared(kind: type, column: Number) -> None:
+def test_floats_are_cleaned_alike_at_once_and_one_by_one(kind: type, column: Number) -> None:
     """Missing cells, infinite ones, those near 0 and -0.0 among them, in single precision too."""
     odd = [math.nan, math.inf, -math.inf, -0.0, 1e-120, -1e-120, 0.1, 0.7, 5.0, -5.0]
     cells = np.concatenate([np.array(odd), np.random.default_rng(0).normal(size=40_000)]).astype(kind)
-    assert column.cleaned(cells).tobytes() == column.clean(cells)[0].tobytes()
+    assert column.clean(objects(cells.tolist()))[0].tobytes() == column.clean(cells)[0].tobytes()
     assert column.clean(cells)[1][:3].tolist() == [1, 2, 2]

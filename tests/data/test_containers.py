@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import tacit
+from support.opened import cells_of
 from tacit import Budget, Ledger, evaluation, statistics
 from tacit.data import Category, Flag, Key, Moment, Number, PublicEncoder, Records, Schema
 from tacit.errors import InvalidParameter
@@ -140,7 +141,7 @@ ORDERED: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", ORDERED)
 def test_every_sequence_of_cells_reads_the_same(kind: str) -> None:
     """In a column of records, and in a column of statistics, cells are read in the order in which they stand."""
-    (block,) = Records({"a": ORDERED[kind](), "y": [0, 1]}, NUMBERS).blocks()
+    block = cells_of(Records({"a": ORDERED[kind](), "y": [0, 1]}, NUMBERS))
     assert block["a"].tolist() == [3.0, 7.0]
     found = statistics.histogram(ORDERED[kind](), levels=[7, 3, 9], epsilon=1e6, random_state=1)
     assert found.value.round().tolist() == [1, 1, 0]
@@ -151,7 +152,7 @@ def test_columns_of_pandas_as_a_mapping_are_refused_with_what_to_do() -> None:
     frame = pd.DataFrame({"a": [5.0, 6.0], "y": [0, 1]})
     with pytest.raises(InvalidParameter, match=r'to_dict\("list"\)'):
         Records(frame.to_dict(), NUMBERS)
-    (block,) = Records(frame.to_dict("list"), NUMBERS).blocks()
+    block = cells_of(Records(frame.to_dict("list"), NUMBERS))
     assert block["a"].tolist() == [5.0, 6.0]
 
 
@@ -211,7 +212,7 @@ def test_texts_of_polars_read_like_those_of_a_list() -> None:
     texts = pl.from_arrow(pa.array(cells.to_list()).view(pa.string()))
     assert isinstance(texts, pl.Series)
     for made in (texts, texts.cast(pl.Categorical)):
-        (block,) = Records({"c": made, "y": [0, 1, 0, 1]}, WORDS).blocks()
+        block = cells_of(Records({"c": made, "y": [0, 1, 0, 1]}, WORDS))
         assert block["c"].tolist() == [0, -1, -1, 1]
 
 
@@ -250,5 +251,5 @@ def test_a_cell_of_a_class_of_ones_own_leaves_the_others_as_they_are(make: Calla
         [{"m": each, "x": 0} for each in cells],
         [_Row(), {"m": "2000-07-01", "x": 0}],
     ):
-        (block,) = Records(table, schema).blocks()
+        block = cells_of(Records(table, schema))
         assert block["m"][1] == 11139.0

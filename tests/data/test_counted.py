@@ -18,17 +18,22 @@ from tacit.data.values import KEYS, MISSING_KEY
 def test_persons_counted_in_parts_are_those_counted_at_once(
     fewest: int, ids: list[int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their number and the weight of each row are the same, to the last bit, in parts of any size."""
+    """Their number and the rows of each are the same in parts of any size, and where parts are counted elsewhere."""
     monkeypatch.setattr("tacit.data.counted._FEWEST", fewest)
     coins = np.random.default_rng(1)
     some = np.where(coins.random(3000) < 0.1, MISSING_KEY, coins.zipf(1.5, 3000) % KEYS) if ids is None else ids
     keys = np.array(some, dtype=np.int64)
     expected, counted = Persons.of(keys), CountedPersons()
-    for part in np.array_split(keys, 17):
+    merged, others = CountedPersons(), [CountedPersons() for _ in range(3)]
+    for place, part in enumerate(np.array_split(keys, 17)):
         counted.add(part)
-    assert counted.n == expected.n
-    found = [counted.weights(part) for part in np.array_split(keys, 5)]
-    assert np.concatenate(found).tobytes() == expected.weights.tobytes()
+        others[place % 3].add(part)
+    for other in others:
+        merged.merge(other)
+    for each in (counted, merged):
+        assert each.n == expected.n
+        found = [each.rows(part) for part in np.array_split(keys, 5)]
+        assert np.array_equal(np.concatenate(found), expected.divisors)
 
 
 def test_what_is_kept_of_persons_does_not_grow_with_their_rows() -> None:

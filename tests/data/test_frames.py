@@ -3,7 +3,6 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,8 +11,7 @@ import pytest
 from scipy.sparse import csr_array, dok_array
 
 from tacit import PrivateLogisticRegression
-from tacit.data import Category, Flag, Ignored, Key, Moment, Number, Ordinal, PublicEncoder, Records, Schema
-from tacit.data.frames import read_columns
+from tacit.data import Category, Flag, Ignored, Number, Ordinal, PublicEncoder, Records, Schema
 from tacit.errors import InvalidParameter
 
 SCHEMA = Schema(
@@ -92,33 +90,6 @@ def test_a_record_that_lacks_cells_has_missing_ones(odd: object) -> None:
     assert rows.shape == EXPECTED.shape
 
 
-FAR = {"date32": (2**31 - 1, -1, None)} | {
-    f"timestamp[{unit}{zone}]": (2**63 - 1, -1, None)
-    for unit in ("s", "us", "ns")
-    for zone in ("", ", tz=Asia/Kolkata")
-}
-
-
-def _by_narwhals(cells: pa.Array, dtype: Any) -> Any:
-    return nw.from_native(pa.chunked_array([cells]), series_only=True)
-
-
-@pytest.mark.parametrize("make", [pd.Series, None, _by_narwhals], ids=["pandas", "Arrow", "narwhals"])
-@pytest.mark.parametrize("stored", FAR)
-def test_a_moment_that_python_has_no_object_for_is_clamped(stored: str, make: Any) -> None:
-    """One far date changes no other and raises nothing, whatever unit the column counts in."""
-    unit = stored.partition("[")[2].rstrip("]").split(", tz=")
-    kind = pa.timestamp(*unit) if stored.startswith("timestamp") else getattr(pa, stored)()
-    cells = pa.array(FAR[stored], type=pa.int32() if stored == "date32" else pa.int64()).cast(kind)
-    column = pa.chunked_array([cells]) if make is None else make(cells, dtype=pd.ArrowDtype(kind))
-    moment = Moment("1900-01-01", "2100-01-01")
-    (read,) = read_columns({"day": column}, ["day"], [])
-    cleaned, state = moment.clean(read)
-    day = moment.clean(np.array([np.datetime64(-1, "D" if stored == "date32" else unit[0])]))[0][0]
-    assert state.tolist() == [2, 0, 1]
-    assert cleaned.tolist() == [moment.ends[1] / 86_400_000_000, day, moment.clean(np.array(["NaT"], "M8[s]"))[0][0]]
-
-
 def test_a_column_that_is_not_declared_is_not_read() -> None:
     """Whatever its cells do when they are looked at: a draft and records look at what a column is stored as."""
 
@@ -192,30 +163,6 @@ KINDS: Any = (pa.table, pa.RecordBatch.from_pydict)
 
 def _text(cell: bytes) -> Any:
     return pa.array([b"x", cell]).view(pa.string())
-
-
-@pytest.mark.parametrize(
-    ("column", "cells", "odd"),
-    [
-        (Key(), [2**60 + 1, 5], [2**60 + 1, None]),
-        (Category([str(2**60 + 1), "5"]), [2**60 + 1, 5], [2**60 + 1, None]),
-        (Moment("2000-01-01", "2030-01-01"), pa.array([10**9] * 2, pa.timestamp("s")), None),
-        (Category(["x", "y"]), _text(b"y"), _text(b"\xff")),
-        (Number(0, 9), pa.array([1, 2]), pa.array([1, None])),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-def test_a_batch_of_arrow_is_read_column_by_column(column: Any, cells: Any, odd: Any) -> None:
-    """Made one array as a whole, a null made floats of all ids, and bytes that are no text came out in a traceback."""
-    schema = Schema({"c": column, "a": Number(0, 9)})
-    read = []
-    for each in (cells, cells if odd is None else odd):
-        columns = {"c": pa.array(each), "a": pa.array([1.5, 2.5])}
-        blocks = [next(Records(kind(columns), schema).blocks(("c", "a"))) for kind in KINDS]
-        for name in columns:
-            np.testing.assert_array_equal(blocks[0][name], blocks[1][name])
-        read.append(blocks[1]["c"][0])
-    assert read[0] == read[1]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=["table", "batch"])

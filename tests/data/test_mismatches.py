@@ -1,22 +1,17 @@
 """How well a schema fits is told with noise, for one charge."""
 
-import csv
 import math
 import warnings
 from pathlib import Path
 from typing import Any
 
-import ibis
 import numpy as np
-import psycopg
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from support.opened import view_of
 from tacit import Budget, Ledger, Records, Schema
 from tacit.data import Category, Flag, Key, Moment, Number
 from tacit.data.mismatches import mismatches
-from tacit.data.sources.kept import keep
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
 
@@ -44,6 +39,11 @@ def _table(n: int = N) -> dict[str, list[object]]:
         "kind": ["something else"] * n,
         "ill": [True] * n,
     }
+
+
+def _counts(records: Records) -> Any:
+    """Return the counts of missing and of undeclared cells, before any noise."""
+    return view_of(records).mismatches(tuple(records.columns))
 
 
 def test_the_shares_are_those_of_the_records_up_to_the_stated_noise():
@@ -91,7 +91,7 @@ def test_the_noise_is_made_for_a_record_that_changes_every_column(delta):
     one |= {"kind": ["x", "x", None], "ill": [True, True, None]}
     other = {**one, "age": [50, 50, 500], "ward": ["A", "A", "?"], "day": ["2020-06-01"] * 2 + ["2031-01-01"]}
     other |= {"kind": ["x", "x", "?"], "ill": [True, True, "?"]}
-    counts = [Records(each, SCHEMA).table.mismatches(None, None) for each in (one, other)]
+    counts = [_counts(Records(each, SCHEMA)) for each in (one, other)]
     moved = counts[0] - counts[1]
     assert np.abs(moved).sum() == 10.0
     assert np.square(moved).sum() == 10.0
@@ -109,21 +109,6 @@ def test_the_noise_is_made_for_a_record_that_changes_every_column(delta):
     assert found.noise_error * 3 > 1.05 * weak
 
 
-@pytest.mark.parametrize("kind", ["held", "held on disk", "chosen", "kept"])
-def test_records_that_were_read_of_others_are_refused_uncharged(kind: str, tmp_path: Path) -> None:
-    """How their cells fared is known where they came from only: they were charged for a failure."""
-    table = ibis.duckdb.connect().create_table("t", pa.table({"age": [1.0, 2.0]}))
-    records = Records(table, Schema({"age": Number(0, 1)}), memory=1 if kind == "held on disk" else None)
-    ledger = Ledger.create(f"sqlite:///{tmp_path}/l.db", name="x", budget=Budget(1))
-    if kind == "kept":
-        asked = Records(keep(records, tmp_path / "kept"), records.schema)
-    else:
-        asked = records.held() if kind != "chosen" else records.chosen(np.array([0]))
-    with pytest.raises(InvalidParameter, match="Nothing was charged"):
-        asked.mismatches(epsilon=1.0, ledger=ledger)
-    assert not ledger.spent
-
-
 OWNED = {
     "id": ["ann", "ann", "ann", "bob", None, None],
     "age": [None, 500, 50, 50, 500, None],
@@ -137,50 +122,24 @@ SHARES = {"age": (1 / 3 + 1, 1 / 3 + 1), "ward": (0.0, 1 / 3 + 1)}
 """Four persons: ann with three rows, bob with one, and a row each of two whose id is missing."""
 
 
-def _sources(table: dict[str, list[Any]], folder: Path, address: str) -> dict[str, Any]:
-    """Return one table in memory, in files and in databases."""
-    arrow = pa.table(table)
-    pq.write_table(arrow, folder / "t.parquet")
-    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(table)
-        rows.writerows(zip(*table.values(), strict=True))
-    with psycopg.connect(address) as connection:
-        connection.execute("CREATE TABLE t (id text, age float8, ward text, day text, kind text, ill bool)")
-        for row in zip(*table.values(), strict=True):
-            connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s, %s, %s)", row)
-    duckdb = ibis.duckdb.connect().create_table("t", arrow)
-    return {"dict": table, "parquet": folder / "t.parquet", "csv": folder / "t.csv", "duckdb": duckdb,
-            "postgresql": (address, "t")}  # fmt: skip
-
-
-def test_persons_count_the_shares_of_their_rows_in_every_source(postgresql: Any, database: str, tmp_path: Path) -> None:
-    """The same numbers from memory, files and databases, of whole persons, each of whom counts once at most."""
-    counts = {
-        name: Records(source, PERSONS, unit="id").table.mismatches(None, "id", "id")
-        for name, source in _sources(OWNED, tmp_path, postgresql.address(database)).items()
-    }
-    for found in counts.values():
-        np.testing.assert_array_equal(found, counts["dict"])
-    places = {name: place for place, name in enumerate(PERSONS.columns)}
+def test_persons_count_the_shares_of_their_rows() -> None:
+    """The numbers are of whole persons, each of whom counts once at most."""
+    found = _counts(Records(OWNED, PERSONS, unit="id"))
+    places = {name: place for place, name in enumerate(name for name in PERSONS.columns if name != "id")}
     for name, shares in SHARES.items():
-        assert counts["dict"][places[name]] == pytest.approx(shares, abs=2.0**-19)
-        assert np.all(counts["dict"][places[name]] <= shares)
+        assert found[places[name]] == pytest.approx(shares, abs=2.0**-19)
+        assert np.all(found[places[name]] <= shares)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 700])
-@pytest.mark.parametrize("stored", ["dict", "duckdb"])
-def test_a_person_moves_counts_by_no_more_than_a_record_does(rows: int, stored: str) -> None:
+def test_a_person_moves_counts_by_no_more_than_a_record_does(rows: int) -> None:
     """However many rows they have in either table: two shares a column, which together are at most one."""
     coins = np.random.default_rng(rows)
 
     def counted(mine: int) -> Any:
         ages = coins.choice([np.nan, 500.0, 50.0], mine)
         table = {"id": [*["ann"] * mine, "bob"], "age": [*ages, 50.0]}
-        source = table if stored == "dict" else ibis.duckdb.connect().create_table("t", pa.table(table))
-        return Records(source, Schema({"id": Key(), "age": Number(0, 100)}), unit="id").table.mismatches(
-            None, "id", "id"
-        )[1]
+        return _counts(Records(table, Schema({"id": Key(), "age": Number(0, 100)}), unit="id"))[0]
 
     for _ in range(5):
         one, other = counted(rows), counted(int(coins.integers(1, 30)))

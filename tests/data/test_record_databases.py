@@ -1,8 +1,6 @@
 """Bad input from databases: a clear refusal before anything is charged, and never a word of a record in it."""
 
 import sqlite3
-import uuid
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,13 @@ import pandas as pd
 import polars as pl
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from support.sources import MARK, SCHEMA, ages, asked, refused, said
+from support.sources import MARK, SCHEMA, ages, refused
 from tacit.accounting.store import Store
-from tacit.data import Category, Key, Number, Records, Schema
-from tacit.errors import InvalidParameter, TacitError
-from tacit.queries import StatisticalQuery
+from tacit.data import Category, Number, Records, Schema
+from tacit.errors import InvalidParameter
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -87,7 +85,11 @@ def test_tables_of_no_row_and_of_one(table: tuple[str, str], tmp_path: Path, row
     cells = {"age": [50.0] * rows, "ward": ["a"] * rows}
     arrow = pa.table(cells, schema=pa.schema({"age": pa.float64(), "ward": pa.string()}))
     sources: list[Any] = [table, (f"sqlite:///{sqlite}", "visits"), duckdb.table("visits"), cells, arrow]
+    arrow.to_pandas().to_csv(tmp_path / "few.csv", index=False)
+    pq.write_table(arrow, tmp_path / "few.parquet")
     sources += [
+        tmp_path / "few.csv",
+        tmp_path / "few.parquet",
         pl.from_arrow(arrow),
         arrow.to_pandas(types_mapper=pd.ArrowDtype),
         list(zip(*cells.values(), strict=True)),
@@ -107,104 +109,3 @@ def table(postgresql: Any, database: str) -> tuple[str, str]:
         connection.execute("CREATE TABLE visits (age float8, ward text, id int8)")
         connection.execute(f"INSERT INTO visits VALUES (50, 'a', 1), (60, '{MARK}', 2)")
     return address, "visits"
-
-
-def test_uuids_of_postgresql_are_the_ids_that_their_texts_are(table: tuple[str, str]) -> None:
-    """A column of UUIDs may name the persons, and gives them the keys that it would have as text anywhere else."""
-    ids = [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))]
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("ALTER TABLE visits ADD COLUMN person uuid")
-        for place, name in enumerate(ids, start=1):
-            connection.execute("UPDATE visits SET person = %s WHERE id = %s", (name, place))
-        connection.execute("INSERT INTO visits (age, person) VALUES (7, %s)", (ids[0],))
-    schema = Schema({"age": Number(0, 120), "person": Key()})
-    records = Records(table, schema, unit="person")
-    assert records.n == 2
-    found = {int(key) for block in records.blocks(("person",)) for key in block["person"]}
-    (block,) = Records({"age": [1, 2], "person": ids}, schema).blocks(("person",))
-    assert found == set(block["person"].tolist())
-    assert 'kind = "key"' in Schema.draft(table)
-
-
-def test_a_table_that_grew_or_lost_its_column_is_not_answered(table: tuple[str, str], tmp_path: Path) -> None:
-    """Rows that came, or a column that changed its type, since the table was opened: refused, and nothing quoted."""
-    records = Records(table, SCHEMA)
-    oracle, ledger = asked(records, tmp_path)
-    with psycopg.connect(table[0]) as connection:
-        connection.execute(f"INSERT INTO visits VALUES (1, '{MARK}')")
-    with pytest.raises(TacitError) as caught:
-        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
-    assert MARK not in said(caught.value)
-    assert not ledger.spent
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("ALTER TABLE visits ALTER COLUMN age TYPE text")
-    with pytest.raises(TacitError) as caught:
-        oracle.ask(StatisticalQuery(lambda t: t.age > 6), epsilon=0.1)
-    assert MARK not in said(caught.value)
-
-
-@pytest.mark.parametrize("change", ["ALTER COLUMN age TYPE text", "DROP COLUMN age"])
-@pytest.mark.parametrize("engine", ["postgresql", "duckdb"])
-def test_a_table_of_other_columns_is_refused_uncharged(
-    table: tuple[str, str], engine: str, change: str, tmp_path: Path
-) -> None:
-    """As many records under another type: one engine failed after the charge, another made numbers of the texts."""
-    duckdb = ibis.duckdb.connect()
-    duckdb.raw_sql(f"CREATE TABLE visits AS SELECT 50.0::DOUBLE AS age, '{MARK}' AS ward")
-    records = Records(table if engine == "postgresql" else duckdb.table("visits"), SCHEMA)
-    oracle, ledger = asked(records, tmp_path)
-    with psycopg.connect(table[0]) as connection:
-        alter: Callable[[str], object] = connection.execute if engine == "postgresql" else duckdb.raw_sql
-        alter(f"ALTER TABLE visits {change}")
-    doors: list[Callable[[], object]] = [
-        lambda: oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1),
-        lambda: records.mismatches(epsilon=0.1, ledger=ledger),
-        lambda: list(records.blocks()),
-    ]
-    for door in doors:
-        with pytest.raises(InvalidParameter, match="'age' is no longer stored as it was") as caught:
-            door()
-        assert MARK not in said(caught.value)
-    assert not ledger.entries()
-
-
-def test_names_that_differ_in_case_only_are_refused_by_the_declared_one(table: tuple[str, str]) -> None:
-    """Of the two the declared name is quoted, which is public whatever the catalogue was made of."""
-    with psycopg.connect(table[0]) as connection:
-        connection.execute('ALTER TABLE visits ADD COLUMN "Ward" text')
-    refused(table, match="differs from 'ward' in case only")
-
-
-def test_a_lost_connection_says_so(table: tuple[str, str], tmp_path: Path) -> None:
-    """When the server ends a connection, nothing is answered or charged, and no word of a record is said."""
-    records = Records(table, SCHEMA)
-    oracle, ledger = asked(records, tmp_path)
-    own = records.table.connection.driver_connection.info.backend_pid  # type: ignore[attr-defined]
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("SELECT pg_terminate_backend(%s)", [own])
-    with pytest.raises(TacitError) as caught:
-        oracle.ask(StatisticalQuery(lambda t: t.age > 5), epsilon=0.1)
-    assert MARK not in said(caught.value)
-    assert not ledger.spent
-
-
-def test_the_letter_v_is_no_blank(table: tuple[str, str]) -> None:
-    """PostgreSQL strips the same six blanks as the others, and no letter: it once took \\v for v."""
-    with psycopg.connect(table[0]) as connection:
-        connection.execute("UPDATE visits SET ward = E'\\x0b v\\t'")
-    schema = Schema({"ward": Category(["v", "b"])})
-    assert next(Records(table, schema).blocks())["ward"].tolist() == [0, 0]
-
-
-def test_two_columns_of_one_name_are_refused() -> None:
-    """Arrow tables may have two columns of one name; no schema can say which is meant."""
-    double = pa.table([pa.array([1]), pa.array([2])], names=["age", "age"])
-    refused(double, Schema({"age": Number(0, 1)}), "two columns of the same name")
-
-
-@pytest.mark.parametrize(
-    "source", [("postgresql://nowhere.invalid/x", "t"), ("sqlite:////nowhere/x.db", "t"), ("mysql://x", "t")]
-)
-def test_databases_that_are_not_there_are_refused(source: tuple[str, str]) -> None:
-    """An address that leads nowhere is said to."""
-    refused(source)

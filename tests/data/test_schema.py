@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tacit.data import Category, Column, Flag, Ignored, Key, Moment, Number, Ordinal, Schema, adult_schema
+from tacit.data.file_form import BLANKS
 from tacit.data.levels import Level
-from tacit.data.values import BLANKS
 from tacit.errors import InvalidParameter
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

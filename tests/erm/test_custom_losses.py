@@ -116,12 +116,6 @@ class _Single(_Own):
         return self._slope(t).astype(np.float32)
 
 
-@pytest.fixture
-def ledger(tmp_path: Any) -> Ledger:
-    """An account with room for a few fits."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="x", budget=Budget(50, 1e-3))
-
-
 def _fitted(loss: PointwiseLoss, perturbation: str = "objective", rows: Array = X) -> PrivateERM:
     delta = 1e-6 if perturbation == "gradient" else 0.0
     model = PrivateERM(loss, 1.0, delta, perturbation=perturbation, data_norm=1.0, alpha=0.05, random_state=0)

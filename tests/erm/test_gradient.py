@@ -18,9 +18,8 @@ from tacit.budget import Budget
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.softmax import ClippedSoftmax, Softmax
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
-from tacit.erm.perturbations.defaults import default_alpha, default_kind, perturbation_for
+from tacit.erm.perturbations.defaults import default_alpha, perturbation_for
 from tacit.erm.perturbations.gradient import GradientPerturbation
-from tacit.erm.perturbations.perturbation import ObjectivePerturbation, OutputPerturbation
 from tacit.erm.perturbations.second_moment import SecondMoment
 from tacit.erm.perturbations.setting import Setting
 from tacit.erm.rows.rows import Rows
@@ -255,18 +254,6 @@ def test_gradients_of_several_classes_are_clipped() -> None:
     assert max(lengths) <= 5 + 1e-8
     assert min(lengths) < 0.4
     assert mechanism.sensitivity(1e3) == pytest.approx(2 * 5)
-
-
-def test_the_perturbation_left_to_auto_depends_on_the_budget_and_the_loss_alone() -> None:
-    """Objective for one score whose slope has one sign, gradients else, the output when the loss has a corner."""
-    setting, corner = Setting(10, 2, 1.0, Logistic()), Setting(10, 2, 1.0, Hinge())
-    assert isinstance(perturbation_for("auto", Budget(1.0), setting, "auto"), ObjectivePerturbation)
-    joint = Setting(10, 2, 1.0, Softmax(3))
-    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), setting, "auto"), ObjectivePerturbation)
-    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), joint, "auto"), GradientPerturbation)
-    assert isinstance(perturbation_for("auto", Budget(1.0), corner, "auto"), OutputPerturbation)
-    assert isinstance(perturbation_for("auto", Budget(1.0, 1e-6), corner, "auto"), OutputPerturbation)
-    assert default_kind(True, setting.loss) == "objective"
 
 
 def test_no_replacement_moves_the_second_moment_by_more_than_root_two() -> None:

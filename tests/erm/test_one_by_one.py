@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from tacit import Budget, Ledger, PrivateERM, PrivateLinearRegression, PrivateLinearSVC, PrivateLogisticRegression
+from tacit import Ledger, PrivateERM, PrivateLinearRegression, PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm import HuberHinge, HuberRegression
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
@@ -20,12 +20,6 @@ LARGE = 2**53
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) / 3
 SIDES = (X[:, 0] > 0).astype(int)
-
-
-@pytest.fixture
-def ledger(tmp_path: Any) -> Ledger:
-    """An account with room for a few fits."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="x", budget=Budget(50))
 
 
 @pytest.mark.parametrize("make", [PrivateLogisticRegression, PrivateLinearSVC, PrivateERM])

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from support.statistical import fits, sample_size
 from support.weight_checks import expected_failures
-from tacit import Budget, Ledger, PrivateLinearRegression
+from tacit import Budget, PrivateLinearRegression
 from tacit.erm import Rows, Squared
 from tacit.erm.perturbations.least_squares import StatisticsPerturbation, _joint_sums
 from tacit.errors import InvalidParameter
@@ -26,12 +26,6 @@ def problem():
     rows = rng.normal(size=(2000, 3))
     rows /= np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
     return rows, np.clip(rows @ [1.0, -0.5, 0.3] + 0.2 + 0.1 * rng.normal(size=2000), *RANGE)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    """An account with room for a few fits."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="x", budget=Budget(3, 1e-5))
 
 
 def _moved(parameters, dimension):
@@ -197,16 +191,6 @@ def test_each_fit_is_charged_once_and_says_what_it_assumed(problem, ledger):
     ).fit(rows, targets)
     assert ledger.spent == Budget(1, 1e-6)
     assert "targets within (-2.0, 2.0)" in model.release_.guarantee
-
-
-def test_sparse_rows_give_the_same_statistics(problem):
-    """CSR in, the same coefficients out."""
-    rows, targets = problem
-    fitted = [
-        PrivateLinearRegression(1.0, 1e-6, target_range=RANGE, data_norm=1.0, random_state=0).fit(data, targets).coef_
-        for data in (rows, sparse.csr_array(rows))
-    ]
-    assert np.allclose(*fitted, atol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,6 @@ X = GENERATOR.normal(size=(60, 3))
 Y = (X[:, 0] > 0).astype(int)
 FRAME = pd.DataFrame({"age": GENERATOR.uniform(0, 90, 60), "town": GENERATOR.choice(["a", "b", "c"], 60)})
 SCHEMA = Schema({"age": Number(0, 100), "town": Category(["a", "b", "c"])})
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give a durable account of epsilon 10."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(10))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -93,27 +88,26 @@ def test_folds_that_do_not_fit_are_refused(ledger: Ledger) -> None:
     assert ledger.spent == Budget(8)
 
 
+SPENT: dict[str, tuple[Callable[[Ledger], Any], float]] = {
+    "a search of two on three folds, and the final fit": (
+        lambda ledger: GridSearchCV(_half(ledger), {"alpha": [0.1, 1.0]}, cv=KFold(3)).fit(X, Y), 3.5),
+    "predictions by three folds": (lambda ledger: cross_val_predict(_half(ledger), X, Y, cv=3), 1.5),
+    "one of three classes against the rest": (
+        lambda ledger: OneVsRestClassifier(PrivateLinearSVC(0.5, data_norm=1.0, ledger=ledger)).fit(
+            X, np.digitize(X[:, 0], [-0.5, 0.5])), 1.5),
+}  # fmt: skip
+
+
+def _half(ledger: Ledger) -> PrivateLogisticRegression:
+    return PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger)
+
+
 @pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
-def test_a_search_spends_for_every_fit(ledger: Ledger) -> None:
-    """Two candidates on three folds and the final fit are seven fits, and cost seven times."""
-    search = GridSearchCV(
-        PrivateLogisticRegression(0.5, data_norm=1.0, ledger=ledger), {"alpha": [0.1, 1.0]}, cv=KFold(3)
-    ).fit(X, Y)
-    assert ledger.spent == Budget(3.5)
-    assert search.best_estimator_.release_.entry == ledger.entries()[-1]
-
-
-def test_predictions_by_folds_spend_for_every_fold(ledger: Ledger) -> None:
-    """Out-of-fold predictions are releases too."""
-    cross_val_predict(PrivateLinearSVC(0.5, data_norm=1.0, ledger=ledger), X, Y, cv=3)
-    assert ledger.spent == Budget(1.5)
-
-
-def test_one_against_the_rest_spends_for_every_class(ledger: Ledger) -> None:
-    """A meta-estimator that fits one model a class pays for each."""
-    labels = np.digitize(X[:, 0], [-0.5, 0.5])
-    OneVsRestClassifier(PrivateLinearSVC(0.5, data_norm=1.0, ledger=ledger)).fit(X, labels)
-    assert ledger.spent == Budget(1.5)
+@pytest.mark.parametrize("what", SPENT)
+def test_whatever_fits_several_times_pays_for_each(what: str, ledger: Ledger) -> None:
+    """Searches, folds and a model for each class are releases too."""
+    SPENT[what][0](ledger)
+    assert ledger.spent == Budget(SPENT[what][1])
 
 
 @pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tacit import PrivateERM, PrivateLinearRegression, PrivateLinearSVC, PrivateLogisticRegression
@@ -212,6 +214,21 @@ def test_records_take_no_groups_and_say_what_to_do() -> None:
     """Their unit says whose the rows are."""
     with pytest.raises(InvalidParameter, match="unit="):
         PrivateLogisticRegression(1.0).fit(Records(TABLE, SCHEMA), groups=IDS)
+
+
+@pytest.mark.parametrize("length", [0, 60, 199, 200, 201])
+@pytest.mark.parametrize("memory", [1, 2**29])
+def test_weights_beside_records_without_places_are_refused_whatever_their_number(
+    length: int, memory: int, persons: Ledger
+) -> None:
+    """Whether they are as many as a person's rows would tell how many those are, and nobody would pay for it."""
+    records = Records(TABLE, SCHEMA, unit="id", memory=memory)
+    stored = ibis.duckdb.connect().create_table("t", pa.table(TABLE))
+    for each in (records, records.split(by="key")[0], Records(stored, SCHEMA, memory=memory)):
+        with pytest.raises(InvalidParameter, match="cannot stand beside these records") as caught:
+            PrivateLogisticRegression(1.0, largest_weight=1.0, ledger=persons).fit(each, sample_weight=np.ones(length))
+        assert not any(digit in str(caught.value) for digit in "0123456789")
+    assert persons.entries() == []
 
 
 def test_a_price_for_persons_is_found() -> None:

@@ -10,8 +10,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from support.opened import view_of
 from tacit import Records, Schema, evaluation
 from tacit.data import Flag, Number
+from tacit.data.records import taken
 from tacit.errors import InvalidParameter
 
 SIZE = 60
@@ -153,9 +155,9 @@ def test_objects_that_cannot_be_put_back_are_refused_by_their_type(wrap: Callabl
 def test_nobody_writes_into_what_records_hand_out() -> None:
     """A model that scaled the cells of a block scaled those of the table, for whoever asked next."""
     schema = Schema({"age": Number(0, 100), "old": Flag()}, target="old")
-    records = Records({"age": AGES, "old": LABELS}, schema)
-    for each in (records, records.split()[0], records.chosen(np.arange(3)), records.held()):
-        for block in each.blocks():
+    records, stored = (Records({"age": AGES, "old": LABELS}, schema, memory=memory) for memory in (None, 1))
+    for each in (records, stored, stored.split()[0], taken(records, np.arange(3))):
+        for block in view_of(each).blocks(("age", "old")):
             for cells in block.values():
                 with pytest.raises(ValueError, match="read-only"):
                     cells *= 2

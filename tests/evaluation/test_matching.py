@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,12 +44,6 @@ OF_NUMBERS: list[Callable[[Any], Any]] = [
     lambda labels: pl.Series(labels.astype(float)),
     lambda labels: pa.array(labels.astype(float)),
 ]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give an account with room for everything here."""
-    return Ledger.create(tmp_path / "ledger.db", name="x", budget=Budget(1000))
 
 
 @pytest.mark.parametrize("ask", ASK)
@@ -164,7 +157,7 @@ def test_classes_in_any_list_are_those_in_an_array(make: Callable[[Any], Any]) -
 @pytest.mark.parametrize("ask", ASK)
 def test_rows_and_targets_are_equally_long(ask: Callable[..., Any], ledger: Ledger) -> None:
     """One target for each row; a regression is asked for numbers."""
-    for rows in (X[:-1], X[:-1].tolist(), pd.DataFrame(X[:-1])):
+    for rows in (X[:-1], X[:-1].tolist(), pd.DataFrame(X[:-1]), pa.array(X[:-1, 0]), pa.array(np.append(X, 0.0))):
         with pytest.raises(InvalidParameter, match="equally long"):
             ask(NUMBERS, rows, Y, epsilon=1.0, ledger=ledger)
     model = LinearRegression().fit(X, Y)

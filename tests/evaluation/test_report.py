@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.support.statistical import count_fits, sample_size
 
+from support.opened import cells_of, view_of
 from tacit import Budget, Ledger, PrivateLinearRegression, PrivateLogisticRegression, Records, Schema, evaluation
 from tacit.data import Category, Key, Number
 
@@ -240,22 +241,6 @@ def test_several_classes_are_judged_jointly() -> None:
     assert set(report.figures()) >= {"balanced_accuracy", "average_precision"}
 
 
-def test_classes_that_noise_hides_leave_wide_ranges() -> None:
-    """The mean AUC over classes of which most are a few rows: its range of noise holds the exact one all the same."""
-    generator = np.random.default_rng(8)
-    labels = generator.choice(6, SIZE, p=[0.6, 0.38, 0.005, 0.005, 0.005, 0.005])
-    scores = generator.normal(size=(SIZE, 6)) + 2 * np.eye(6)[labels]
-    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    model: Any = SimpleNamespace(
-        classes_=np.arange(6),
-        predict_proba=lambda rows: chances[: len(rows)],
-        predict=lambda rows: chances[: len(rows)].argmax(axis=1),
-    )
-    exact = metrics.roc_auc_score(labels, chances, multi_class="ovr", average="macro")
-    ranges = [evaluation.report(model, X, labels, epsilon=0.2, random_state=seed).auc.noise for seed in range(20)]
-    assert count_fits(sum(low <= exact <= high for low, high in ranges), 20, 0.95)
-
-
 def test_a_thousand_classes_work() -> None:
     """A report over 1,000 classes answers; what noise leaves of it, its ranges say."""
 
@@ -321,7 +306,8 @@ def test_persons_count_once_however_many_rows_they_have() -> None:
     report = evaluation.report(_Known(model), records, epsilon=1000.0, random_state=0)
     assert sum(each.sum() for each in report.release.value.counts) == pytest.approx(501, abs=0.5)
     assert "person" in evaluation.report(_Known(model), records, epsilon=1.0).release.guarantee
-    weights = records.weights()
+    weights = view_of(records).weights()
+    assert weights is not None
     right = (_Known(model).predict(records) == table["y"]) * weights
     assert report.accuracy.value == pytest.approx(right.sum() / 501, abs=0.01)
     single = evaluation.accuracy(_Known(model), records, epsilon=1000.0, random_state=0)
@@ -339,8 +325,7 @@ class _Known:
         self.model, self.classes_ = model, model.classes_
 
     def _rows(self, records: Any) -> Any:
-        blocks = list(records.blocks(("a", "b", "c")))
-        return {name: np.concatenate([block[name] for block in blocks]) for name in ("a", "b", "c")}
+        return cells_of(records, "a", "b", "c")
 
     def predict(self, records: Any) -> Any:
         """Return classes."""

@@ -1,14 +1,13 @@
 """What is public and cannot match is refused before the charge; what depends on records is answered."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from tacit import Budget, Ledger, PrivateLinearRegression, Records, Schema, evaluation
+from tacit import Budget, Ledger, Records, Schema, evaluation
 from tacit.data import Category, Number
 from tacit.errors import InvalidParameter
 from tacit.evaluation import reporting
@@ -48,12 +47,6 @@ HALVES = np.full((SIZE, 2), 0.5)
 PLAIN = np.column_stack([1 - X[:, 0], X[:, 0]])
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give an account with room for everything here."""
-    return Ledger.create(f"sqlite:///{tmp_path}/x.db", name="x", budget=Budget(1000))
-
-
 @pytest.mark.parametrize(
     ("model", "y", "options", "message"),
     [
@@ -83,19 +76,6 @@ def test_what_cannot_match_is_refused_and_not_charged(
     """Each refusal says what is wrong, and the account stays as it was."""
     with pytest.raises(InvalidParameter, match=message):
         evaluation.report(model, X, y, ledger=ledger, **{"epsilon": 1.0} | options)
-    assert ledger.entries() == []
-
-
-@pytest.mark.parametrize("score", [evaluation.accuracy, evaluation.confusion_matrix, evaluation.log_loss])
-def test_single_scores_refuse_regressions_and_labels_of_another_type(score: Any, ledger: Ledger) -> None:
-    """Nobody pays for the accuracy of a regression, or of texts against numbers."""
-    with pytest.raises(InvalidParameter, match="predicts a number"):
-        score(PrivateLinearRegression(1.0), X, LABELS, epsilon=1.0, ledger=ledger)
-    with pytest.raises(InvalidParameter, match="none can match"):
-        score(Fixed(HALVES), X, np.array(["0", "1"] * 30), epsilon=1.0, ledger=ledger)
-    for nothing in (None, object()):
-        with pytest.raises(InvalidParameter, match=r"has no (predict|classes_)"):
-            score(nothing, X, LABELS, epsilon=1.0, ledger=ledger)
     assert ledger.entries() == []
 
 

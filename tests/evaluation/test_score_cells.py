@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,12 +50,6 @@ ODD = [
 SIZE = 100
 LABELS = [0, 1] * (SIZE // 2)
 CHANCES = np.tile([[0.75, 0.25]], (SIZE, 1))
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give an account with room for everything here."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="x", budget=Budget(100))
 
 
 def _scores(model: Any, y: Any) -> tuple[float, float, np.ndarray]:
@@ -218,13 +211,6 @@ def test_labels_are_one_column_of_public_length(ask: Callable[..., Any], labels:
     with pytest.raises(InvalidParameter):
         ask(Fixed([0, 1], [0, 1], np.full((2, 2), 0.5)), [None] * 2, labels, epsilon=1, ledger=ledger)
     assert ledger.entries() == []
-
-
-@pytest.mark.parametrize("count", [True, 10.0, "10", None, 0, -5, 2**33])
-def test_a_split_needs_a_whole_number_of_records(count: Any) -> None:
-    """The number of records is a public whole number."""
-    with pytest.raises(InvalidParameter):
-        evaluation.split_by_index(count)
 
 
 class Scores:

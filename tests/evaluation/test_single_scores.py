@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Ledger, PrivateLogisticRegression, evaluation
+from tacit import Budget, PrivateLogisticRegression, evaluation
 from tacit.errors import InvalidParameter
 
 
@@ -17,12 +17,6 @@ def problem():
     rows[np.arange(200), labels] += 3
     model = PrivateLogisticRegression(float("inf"), data_norm=10.0, classes=[0, 1, 2]).fit(rows, labels)
     return rows, labels, model
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    """An account with room for everything here."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="x", budget=Budget(3))
 
 
 def test_accuracy_is_the_share_of_right_answers_plus_noise(problem, ledger):
@@ -87,6 +81,13 @@ def test_a_split_that_leaves_nothing_on_one_side_is_refused(fraction):
     """Both parts must hold records."""
     with pytest.raises(InvalidParameter):
         evaluation.split_by_index(100, fraction)
+
+
+@pytest.mark.parametrize("count", [True, 10.0, "10", None, 0, -5, 2**33])
+def test_a_split_needs_a_whole_number_of_records(count):
+    """The number of records is a public whole number."""
+    with pytest.raises(InvalidParameter):
+        evaluation.split_by_index(count)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Kernel models of more rows than memory holds: features made some rows at a time, in a file and on a cluster."""
+"""Kernel models of more rows than memory holds: features made as rows are read, from a file and on a cluster."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 from support.fits import people, schema_for
-from tacit import Budget, Ledger, PrivateKernelClassifier, PrivateKernelRegressor
+from tacit import PrivateKernelClassifier, PrivateKernelRegressor
 from tacit.data import Records
-from tacit.errors import FileNotWritten
+from tacit.data.store.lazy_rows import LazyRows
 from tacit.kernels import RBF, Laplacian
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import DiskWriter
 
 MODELS: list[tuple[str, Callable[[], Any]]] = [
     ("answer", lambda: PrivateKernelClassifier(RBF(1.0), 1.0, 1e-6, landmarks=12, random_state=3)),
@@ -30,7 +29,7 @@ MODELS: list[tuple[str, Callable[[], Any]]] = [
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """Return the table of all engines."""
+    """Return the table of all fits."""
     return people()
 
 
@@ -50,19 +49,20 @@ def test_kernel_models_from_a_file_are_those_in_memory(
     """For one seed the released models agree to far less than the noise that covers the solver's error."""
     target, make = MODELS[number]
     held = make().fit(Records(table, schema_for(target), unit=unit))
-    made: list[int] = []
+    longest: list[int] = []
+    honest = LazyRows.mapped
 
-    def counted(writer: DiskWriter, rows: Floats) -> None:
-        made.append(len(rows))
-        honest(writer, rows)
+    def watched(lazy: LazyRows, function: Callable[[Floats], Any], width: int | None) -> LazyRows:
+        def seen(rows: Floats) -> Any:
+            longest.append(len(rows))
+            return function(rows)
 
-    honest = DiskWriter.append
-    monkeypatch.setattr("tacit.numerics.disk._NUMBERS", 1)
-    monkeypatch.setattr(DiskWriter, "append", counted)
+        return honest(lazy, seen, width)
+
+    monkeypatch.setattr("tacit.erm.rows.rows._CACHE_ENTRIES", 1)
+    monkeypatch.setattr(LazyRows, "mapped", watched)
     streamed = make().fit(Records(table, schema_for(target), unit=unit, memory=4000))
-    # Targets and encoded rows are written first, then of persons the ids, and the weights that follow from them.
-    persons = [] if unit is None else [len(table), 1024, 1024, 952]
-    assert made == [len(table), len(table), *persons, 1024, 1024, 952]
+    assert max(longest) == 256
     _close(held, streamed, table, target)
 
 
@@ -75,20 +75,3 @@ def test_kernel_models_on_a_cluster_are_those_in_memory(
     held = make().fit(Records(table, schema_for(target), unit=unit))
     frame = spark.createDataFrame(table).repartition(3)
     _close(held, make().fit(Records(frame, schema_for(target), unit=unit)), table, target)
-
-
-def test_a_disk_that_is_full_of_features_charges_nothing(
-    table: pd.DataFrame, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The features are written before anything is charged."""
-    ledger = Ledger.create(f"sqlite:///{tmp_path / 'a.db'}", name="a", budget=Budget(1.0))
-    model = PrivateKernelClassifier(RBF(1.0), 1.0, landmarks=12, ledger=ledger)
-
-    def full(*_: object) -> None:
-        raise FileNotWritten("no space left")
-
-    monkeypatch.setattr("tacit.numerics.disk.DiskArray.mapped", full)
-    with pytest.raises(FileNotWritten):
-        model.fit(Records(table, schema_for("answer"), memory=4000))
-    assert not ledger.entries()
-    assert not hasattr(model, "model_")

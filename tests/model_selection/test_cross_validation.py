@@ -5,10 +5,12 @@ import sqlite3
 import numpy as np
 import pytest
 
+from support.opened import cells_of
 from tacit import Budget, Ledger, PrivateLinearRegression, PrivateLogisticRegression, Records
 from tacit.data import Flag, Key, Number, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.model_selection import cross_validation_price, private_cross_validate
+from tacit.model_selection.judging import judged
 
 COINS = np.random.default_rng(0)
 X = COINS.normal(size=(800, 3)) / 3
@@ -56,6 +58,31 @@ def test_persons_are_in_one_fold(ledger):
     assert ledger.entries() == []
 
 
+@pytest.mark.parametrize("form", ["records", "arrays"])
+def test_neither_folds_nor_scores_depend_on_the_order_of_rows(form, monkeypatch):
+    """Persons' rows in any order are in the same folds with the same scores; rows without an id are in one fold."""
+    who = np.array([None if row % 8 == 0 else f"p{row // 4}" for row in range(800)], dtype=object)
+    first, folds, scores = X[:, 0].clip(-1, 1), [], []
+
+    def watched(setting, train, test, *rest):
+        folds.append(sorted(cells_of(test.X, "a")["a"] if form == "records" else test.X[:, 0]))
+        return judged(setting, train, test, *rest)
+
+    monkeypatch.setattr("tacit.model_selection.cross_validation.judged", watched)
+    for order in (np.arange(800), np.random.default_rng(1).permutation(800)):
+        if form == "records":
+            cells = {"who": who[order], "a": X[order, 0], "b": X[order, 1], "yes": Y[order]}
+            data, model = {"X": Records(cells, SCHEMA, unit="who")}, PrivateLogisticRegression(1.0)
+        else:
+            data = {"X": X[order].clip(-1, 1), "y": Y[order], "groups": who[order]}
+            model = PrivateLogisticRegression(1.0, data_norm=1.0)
+        scores.append(private_cross_validate(model, **data, epsilon=1.0, random_state=0).scores)
+    assert folds[:5] == folds[5:]
+    assert np.allclose(*scores, rtol=0, atol=1e-9)
+    alone = set(first[::8])
+    assert [len(alone & set(fold)) for fold in folds[:5] if alone & set(fold)] == [len(alone)]
+
+
 @pytest.mark.parametrize("ids", ["all", "half"])
 def test_no_record_moves_others_to_another_fold(tmp_path, ids, monkeypatch):
     """Rows of a database without an id lie in one fold together: a record's primary key moves nobody to another."""
@@ -73,8 +100,7 @@ def test_no_record_moves_others_to_another_fold(tmp_path, ids, monkeypatch):
         seen = []
 
         def judged(setting, train, test, *_, seen=seen):
-            cells = [sorted(row for block in part.X.blocks(["a"]) for row in block["a"]) for part in (train, test)]
-            seen.append(cells)
+            seen.append([sorted(cells_of(part.X, "a")["a"].tolist()) for part in (train, test)])
             return 0.5, None
 
         monkeypatch.setattr("tacit.model_selection.cross_validation.judged", judged)
@@ -93,7 +119,7 @@ def test_as_many_persons_with_an_id_as_folds_are_needed(tmp_path, ledger):
         connection.executemany("INSERT INTO t VALUES (?, 0, 0, 'n')", [(who,) for who in ids])
     connection.close()
     records = Records((f"sqlite:///{tmp_path}/t", "t"), SCHEMA, unit="who")
-    with pytest.raises(InvalidParameter, match=r"5 folds need .* got 3"):
+    with pytest.raises(InvalidParameter, match=r"5 folds need .* Got 3"):
         private_cross_validate(PrivateLogisticRegression(1.0), records, epsilon=1.0, ledger=ledger)
     assert ledger.entries() == []
     found = private_cross_validate(PrivateLogisticRegression(1.0), records, epsilon=1.0, folds=3, random_state=0)

@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit import PrivateLinearRegression, PrivateLogisticRegression, Records
-from tacit.data import Flag, Number, Schema
+from tacit.data import Flag, Key, Number, Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import epsilon_for, sensible_epsilon
 from tacit.model_selection.needed import LADDER
@@ -72,12 +72,15 @@ def test_what_is_no_data_is_refused_in_words(data):
 
 
 def test_one_record_cannot_be_learned_from_and_judged_on():
-    """Wherever it comes from; two can."""
+    """Wherever it comes from; two can. Persons without an id are in one part together."""
     one = Records({"a": [0.5], "b": [0.5], "yes": [True]}, SCHEMA)
     with pytest.raises(InvalidParameter, match="at least 2 records"):
         epsilon_for(MODEL, one, accuracy=0.8)
-    with tacit.public_data(), pytest.raises(InvalidParameter, match="at least 2 records"):
-        epsilon_for(MODEL, one, accuracy=0.8)
+    nobody = {"a": [0.5] * 9, "b": [0.5] * 9, "yes": [True] * 9, "who": [None] * 9}
+    persons = Records(nobody, Schema({**SCHEMA.columns, "who": Key()}, target="yes"), unit="who")
+    for data, kind in ((one, "record"), (persons, "person")):
+        with tacit.public_data(), pytest.raises(InvalidParameter, match=f"at least 2 {kind}s"):
+            epsilon_for(MODEL, data, accuracy=0.8)
     assert epsilon_for(MODEL, SCHEMA, n=2, accuracy=0.8, repeats=1).epsilon > 0
 
 

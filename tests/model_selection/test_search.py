@@ -114,6 +114,24 @@ def test_parts_are_fixed_by_place_and_persons_are_whole():
     assert float(one.weights().sum()) == 100.0
 
 
+@pytest.mark.parametrize("form", ["records", "arrays"])
+def test_a_search_does_not_depend_on_the_order_of_persons_rows(form):
+    """For one seed the same candidate wins with the same score and model, with ids or without."""
+    who = np.array([None if row % 8 == 0 else f"p{row // 3}" for row in range(600)], dtype=object)
+    found = []
+    for order in (np.arange(600), np.random.default_rng(1).permutation(600)):
+        if form == "records":
+            cells = {"who": who[order], "a": X[order, 0], "b": X[order, 1], "yes": Y[order] == "yes"}
+            asked = search(estimator=PrivateLogisticRegression(), random_state=0)
+            found.append(asked.fit(Records(cells, SCHEMA, unit="who")))
+        else:
+            found.append(search(random_state=0).fit(X[order], Y[order], groups=who[order]))
+    one, other = found
+    assert one.best_params_ == other.best_params_
+    assert one.best_score_ == pytest.approx(other.best_score_, abs=1e-9)
+    assert np.allclose(one.best_estimator_.coef_, other.best_estimator_.coef_, rtol=0, atol=1e-6)
+
+
 def test_regressions_trees_and_log_loss_are_searched_too():
     """Errors of regressions, log-losses, and learners from queries: each by its own figure."""
     y = X[:, 0]

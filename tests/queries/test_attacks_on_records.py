@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from tacit.budget import Budget
-from tacit.data import Category, Key, Number, Records, Schema
+from tacit.data import Key, Number, Records, Schema
 from tacit.errors import InvalidParameter
-from tacit.estimators.encoded import encoded
-from tacit.evaluation.reading import held_out
 from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.queries.oracle.rounds import Rounds
 from tacit.queries.oracle.session import Session
@@ -24,20 +22,18 @@ LABELLED = Schema({"x": Number(0, 10), "y": Number(0, 1)}, target="y")
 
 
 @pytest.fixture
-def oracle(tmp_path: Path) -> StatisticalOracle:
-    """An oracle over 100 records in a file, so that the engine is one of SQL; x is 3 in all of them."""
-    path = tmp_path / "records.csv"
-    path.write_text("x,z\n" + "3,1\n" * 100)
-    return StatisticalOracle(Records(path, SCHEMA))
+def oracle() -> StatisticalOracle:
+    """An oracle over 100 records; x is 3 in all of them."""
+    return StatisticalOracle(Records({"x": [3] * 100, "z": [1] * 100}, SCHEMA))
 
 
 def shares(oracle: StatisticalOracle, query: Query) -> float:
-    """Return the first sum that an engine gives, which 100 records cannot take above 100 shares."""
-    return float(oracle.engine.sums([oracle.engine.prepare(query)])[0][0])
+    """Return the first sum that the evaluator gives, which 100 records cannot take above 100 shares."""
+    return float(oracle.evaluator.sums([oracle.evaluator.prepare(query)])[0][0])
 
 
 class Text(str):
-    """A text that prints itself as SQL."""
+    """A text that prints itself as another."""
 
     def replace(self, *_: Any) -> str:
         """Say something else."""
@@ -45,7 +41,7 @@ class Text(str):
 
 
 def test_a_text_of_ones_own_is_the_plain_text_it_holds(oracle: StatisticalOracle) -> None:
-    """Claim: no name reaches the engine as its object likes to print itself."""
+    """Claim: no name reaches the evaluator as its object likes to print itself."""
     assert shares(oracle, StatisticalQuery(lambda t: t[Text("x")], 0, 10)) == 30.0
     assert shares(oracle, RowSums((Text("x"),), low=0, high=10)) == 30.0
 
@@ -83,7 +79,7 @@ class Divisor(float):
 def test_operands_that_lie_are_refused(oracle: StatisticalOracle, forged: Any) -> None:
     """Claim: an expression is of plain operands and expressions all the way down; none is taken at its word."""
     with pytest.raises(InvalidParameter):
-        oracle.preview([StatisticalQuery(forged)], epsilon=1.0) and oracle.engine.prepare(StatisticalQuery(forged))
+        oracle.preview([StatisticalQuery(forged)], epsilon=1.0) and oracle.evaluator.prepare(StatisticalQuery(forged))
 
 
 def test_what_a_function_does_to_its_names_changes_no_range(oracle: StatisticalOracle) -> None:
@@ -145,7 +141,7 @@ class Stretched(StatisticalQuery):  # type: ignore[misc]
 
 
 def test_a_query_of_ones_own_is_not_asked_in_a_conversation(oracle: StatisticalOracle) -> None:
-    """Claim: no engine sees a query that is not one of the library's four, whichever way it came."""
+    """Claim: the evaluator sees no query that is not one of the library's four, whichever way it came."""
     with pytest.raises(InvalidParameter, match="Stretched"):
         oracle.conversation(2, epsilon=1.0, plan="rounded").ask(Stretched(lambda t: t.x))
 
@@ -175,33 +171,6 @@ def test_a_tiny_rate_fails_for_no_records(value: float) -> None:
         asked.ask(StatisticalQuery(lambda t: t.x, 0, 10), epsilon=1.0, noise_rate=1e-310)
 
 
-@pytest.fixture
-def shuffled() -> Records:
-    """400 records of a database that come in another order at every reading; x is positive where y is 1."""
-    ibis, arrow = pytest.importorskip("ibis"), pytest.importorskip("pyarrow")
-    sides = np.repeat([-1.0, 1.0], 200)
-    table = ibis.duckdb.connect().create_table("t", arrow.table({"x": sides, "y": (sides > 0).astype(np.int64)}))
-    schema = Schema({"x": Number(-2, 2), "y": Category([0, 1])}, target="y")
-    return Records(table.order_by(ibis.random()), schema)
-
-
-def test_rows_and_targets_are_of_one_reading(shuffled: Records) -> None:
-    """Claim: a row stands beside the target of its own record, though rows of a database have no fixed place.
-
-    Otherwise replacing one record would change two pairs, and the privacy loss would be twice what was charged.
-    """
-    found = encoded(shuffled, "classification")
-    assert np.array_equal(np.asarray(found.rows)[:, 0] > 0, found.targets == "1")
-
-
-def test_a_score_compares_each_prediction_with_its_own_label(shuffled: Records) -> None:
-    """Claim: what a model says of a record is compared with the label of that record."""
-    held = held_out(shuffled, None, None, None, None, classes=True)
-    sides = np.concatenate([block["x"] for block in held.rows.blocks(("x",))])
-    assert np.array_equal(sides > 0, held.targets == "1")
-    assert held.rows.n == held.count == len(held.targets) == shuffled.n
-
-
 class Ranked(Number):  # type: ignore[misc]
     """A column that cleans each cell by a look at all others."""
 
@@ -225,17 +194,12 @@ def test_rows_of_sqlite_are_not_split_by_their_place(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, x REAL)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", [(number, 0.5) for number in range(100)])
-    records = Records((f"sqlite:///{path}", "t"), Schema({"id": Key(), "x": Number(0, 1)}), key="id")
-    with pytest.raises(InvalidParameter, match="no fixed place"):
-        records.split()
+    schema = Schema({"id": Key(), "x": Number(0, 1)})
+    plain, keyed = (Records((f"sqlite:///{path}", "t"), schema, key=key) for key in (None, "id"))
+    for records in (plain, keyed):
+        with pytest.raises(InvalidParameter, match="no fixed place"):
+            records.split()
     with pytest.raises(InvalidParameter, match="split"):
-        StatisticalOracle(records).conversation(2, epsilon=1.0, plan="split")
-    assert sum(part.n for part in records.split(by="key")) == 100
-
-
-def test_parts_by_different_keys_have_different_names() -> None:
-    """Claim: the name of a part is that of no other records, though both are cut at the same places."""
-    cells = {"one": list(range(50)), "two": list(range(50, 100)), "x": [0.5] * 50}
-    schema = Schema({"one": Key(), "two": Key(), "x": Number(0, 1)})
-    first, second = (Records(cells, schema, key=key, name="these").split(by="key")[0] for key in ("one", "two"))
-    assert first.identity != second.identity
+        StatisticalOracle(plain).conversation(2, epsilon=1.0, plan="split")
+    assert StatisticalOracle(keyed).evaluator.fixed_by == "key"
+    assert sum(part.n for part in keyed.split(by="key")) == 100

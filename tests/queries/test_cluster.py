@@ -17,7 +17,7 @@ from support.clusters import Cluster, reachable, running_cluster
 from support.nasty_tables import SCHEMA, as_records, nasty_table
 from tacit.accounting import Ledger
 from tacit.budget import Budget
-from tacit.sums.engines.opening import engine_for
+from tacit.sums.record_evaluator import evaluator_for
 
 DRIVER = Path(support.__file__).with_name("cluster_driver.py")
 ROWS, FILES = 24_000, 60
@@ -52,7 +52,7 @@ def test_a_worker_that_dies_during_a_batch_costs_nothing_and_changes_nothing(clu
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["done"] < told["total"] == FILES
     assert told["executors"] == 1
-    numpy = engine_for(as_records(table, SCHEMA))
+    numpy = evaluator_for(as_records(table, SCHEMA))
     exact = numpy.sums([numpy.prepare(query) for query in batch()])
     for query, sums, expected, value, tolerance in zip(
         batch(), told["sums"], exact, told["values"], told["tolerances"], strict=True

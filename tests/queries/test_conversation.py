@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,11 @@ from tacit.budget import Budget
 from tacit.data import Number, Records, Schema
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.queries import Histogram, StatisticalOracle, StatisticalQuery
-from tacit.sums.engines.memory import MemoryEngine
+from tacit.sums.evaluator import Evaluator
 
 ROWS = np.random.default_rng(1).normal(size=(3_000, 2))
 LABELS = np.where(ROWS[:, 0] > 0, 1.0, -1.0)
 SCHEMA = Schema({"x0": Number(-6, 6), "x1": Number(-6, 6), "y": Number(-1, 1)}, target="y")
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give an account with a budget of 1."""
-    return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="test", budget=Budget(1.0))
 
 
 def _above(number: float) -> StatisticalQuery:
@@ -80,13 +73,13 @@ def test_a_copy_of_a_conversation_shares_its_turns(plan: str) -> None:
 @pytest.mark.parametrize("plan", ["split", "rounded"])
 def test_threads_share_the_queries_of_a_conversation(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 24 threads that ask at the same moment, two get an answer: that is what was agreed on, and is paid for."""
-    sums = MemoryEngine.sums
+    sums = Evaluator.sums
 
     def slow(*given: Any, **options: Any) -> Any:
         time.sleep(0.02)
         return sums(*given, **options)
 
-    monkeypatch.setattr(MemoryEngine, "sums", slow)
+    monkeypatch.setattr(Evaluator, "sums", slow)
     conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=0.5, plan=plan)
     barrier = threading.Barrier(24)
 
@@ -178,15 +171,6 @@ def test_rounded_answers_lie_on_the_public_grid() -> None:
         value = conversation.ask(_above(number / 10)).value
         assert 0 <= value <= 1
         assert round(value * cells) == pytest.approx(value * cells, abs=1e-9)
-
-
-def test_a_conversation_ends_when_it_said_it_would() -> None:
-    """The last query but one is answered, the one after the last is refused."""
-    conversation = StatisticalOracle((ROWS, LABELS), bounds=(-6, 6)).conversation(2, epsilon=1.0)
-    conversation.ask(_above(0.0))
-    conversation.ask(_above(1.0))
-    with pytest.raises(InvalidParameter, match="this conversation is over"):
-        conversation.ask(_above(2.0))
 
 
 def test_wrong_labels_are_corrected_in_a_conversation() -> None:

@@ -1,4 +1,4 @@
-"""Declared features: every cell has a code, the same in memory and in an engine."""
+"""Declared features: every cell has a code, the same by itself and in an evaluator."""
 
 from functools import partial
 
@@ -21,15 +21,15 @@ def _agrees(oracle: StatisticalOracle, feature: Cut | Named, codes: np.ndarray) 
         for up_to in (False, True) if feature.ordered and code < feature.size - 1 else (False,):
             for contrary in (False, True):
                 literal = FeatureLiteral(0, code, up_to, contrary)
-                query = oracle.engine.prepare(StatisticalQuery(partial(literal.test, columns=[feature])))
-                found.append(oracle.engine.sums([query])[0][0] == literal.holds(codes[:, None]).sum())
+                query = oracle.evaluator.prepare(StatisticalQuery(partial(literal.test, columns=[feature])))
+                found.append(oracle.evaluator.sums([query])[0][0] == literal.holds(codes[:, None]).sum())
     return all(found)
 
 
 def _counts(oracle: StatisticalOracle, feature: Cut | Named) -> np.ndarray:
-    """Count codes in an engine, without noise."""
-    query = oracle.engine.prepare(Histogram(feature.code, tuple(range(feature.size))))
-    return oracle.engine.sums([query])[0]
+    """Count codes in an evaluator, without noise."""
+    query = oracle.evaluator.prepare(Histogram(feature.code, tuple(range(feature.size))))
+    return oracle.evaluator.sums([query])[0]
 
 
 @given(st.lists(CELLS, min_size=1, max_size=30), st.integers(2, 12), st.booleans())

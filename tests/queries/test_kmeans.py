@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from tacit.queries.learners.kmeans import SQKMeans
 from tacit.queries.oracle.plan import Demand
-from tacit.sums.engines.memory import MemoryEngine
 
 PLACES = np.array([[-0.6, -0.5, 0.1], [0.5, -0.4, -0.3], [0.0, 0.6, 0.2], [0.5, 0.5, -0.5]])
 WAYS = [{"bounds": (-1, 1)}, {"bounds": [(-1, 1), (-1, 1.5), (-2, 1)]}, {"data_norm": 1.2}]
@@ -105,26 +104,17 @@ def test_real_records_are_grouped_nearly_as_without_noise() -> None:
 
 
 @pytest.mark.parametrize("way", [{"bounds": (-0.5, 0.5)}, {"data_norm": 1.0}])
-def test_one_record_can_do_what_the_noise_is_for(way: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_record_can_do_what_the_noise_is_for(way: dict[str, Any], summed: list[Any]) -> None:
     """A record that goes from one corner to the opposite one moves counts and sums by the whole L1 bound of a ball.
 
     In a box sums are counted from a corner, and only a record that goes to the far corner from the far corner of
     another cluster does the most. Either way half the noise would be too little for some pair of neighbours.
     """
-    found = []
-    honest = MemoryEngine.sums
-
-    def watched(self: MemoryEngine, queries: Any, **how: Any) -> Any:
-        sums = honest(self, queries, **how)
-        found.append((np.concatenate(sums), [prepared.query for prepared in queries]))
-        return sums
-
-    monkeypatch.setattr(MemoryEngine, "sums", watched)
     first = np.array([[0.5] * 4, [-0.5] * 4]) if "data_norm" in way else np.array([[0.5] * 4, [0.5, 0.5, 0.5, 0.49]])
     for corner in (first[0], -first[0]) if "data_norm" in way else (first[0], first[1]):
         rows = np.vstack([corner, np.zeros((9, 4))])
         SQKMeans(2, math.inf, init=first, rounds=1, **way).fit(rows)
-    (one, queries), (other, _) = found
+    (one, queries), (other, _) = summed
     bound = Demand.of_queries(queries, 10).l1
     assert 0.99 * bound <= np.abs(one - other).sum() <= bound
 

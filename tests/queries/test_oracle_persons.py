@@ -29,10 +29,9 @@ from tacit.queries import (
 )
 from tacit.queries.oracle.plan import Demand
 from tacit.queries.oracle.session import Session
-from tacit.sums.engines import memory
-from tacit.sums.engines.matrix import engine_of_arrays
-from tacit.sums.engines.means import Means
-from tacit.sums.engines.opening import engine_for
+from tacit.sums import block_sums
+from tacit.sums.array_evaluator import evaluator_of_arrays
+from tacit.sums.record_evaluator import evaluator_for
 
 COLUMNS = {"id": Key(), "age": Number(0, 100), "days": Number(0, 20), "ward": Category(["a", "b"]), "ill": Flag()}
 SCHEMA = Schema(COLUMNS, target="ill")
@@ -69,9 +68,9 @@ def test_a_person_moves_sums_no_more_than_was_paid_for(place: int) -> None:
     for mine, theirs in ((1, 20), (20, 1), (20, 20), (3, 7)):
         people = _person(mine, 100.0, 0.0, "a", True), _person(theirs, 0.0, 20.0, "b", False)
         for unit in ("id", None):
-            engines = [engine_for(_records(person, unit=unit)) for person in people]
-            one, other = (engine.sums([engine.prepare(query)])[0] for engine in engines)
-            demand = Demand.of_queries([query], engines[0].n, whom=engines[0].unit)
+            evaluators = [evaluator_for(_records(person, unit=unit)) for person in people]
+            one, other = (evaluator.sums([evaluator.prepare(query)])[0] for evaluator in evaluators)
+            demand = Demand.of_queries([query], evaluators[0].n, whom=evaluators[0].unit)
             if unit is None:
                 plain = max(plain, float(np.linalg.norm(one - other)) / demand.l2)
             else:
@@ -95,50 +94,32 @@ def test_sums_are_exact_in_any_order_of_rows(at_once: int, monkeypatch: pytest.M
     order = generator.permutation(len(ids))
     found = []
     for each, most in ((np.arange(len(ids)), 16_384), (order, at_once)):
-        monkeypatch.setattr(memory, "_ROWS_AT_ONCE", most)
-        engine = engine_for(Records({name: cells[each] for name, cells in table.items()}, SCHEMA, unit="id"))
-        found.append(engine.sums([engine.prepare(query) for query in queries]))
+        monkeypatch.setattr(block_sums, "rows_at_once", lambda _, most=most: most)
+        evaluator = evaluator_for(Records({name: cells[each] for name, cells in table.items()}, SCHEMA, unit="id"))
+        found.append(evaluator.sums([evaluator.prepare(query) for query in queries]))
     assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
 
 
-def test_means_are_over_persons(tmp_path: Path) -> None:
-    """One of two persons owns nineteen of twenty rows, and counts for a half; a file says the same."""
+def test_means_are_over_persons() -> None:
+    """One of two persons owns nineteen of twenty rows, and counts for a half."""
     table = pd.DataFrame({
         "id": ["x"] * 19 + ["y"], "age": [100.0] * 19 + [0.0], "days": [1.0] * 20, "ward": ["a"] * 19 + ["b"],
         "ill": [1] * 20,
     })  # fmt: skip
-    table.to_parquet(tmp_path / "t.parquet")
-    schema = Schema({**COLUMNS, "ill": Number(0, 1)}, target="ill")
-    for source in (table, tmp_path / "t.parquet"):
-        engine = engine_for(Records(source, schema, unit="id"))
-        age, wards = engine.sums([engine.prepare(query) for query in (QUERIES[1], QUERIES[2])])
-        assert engine.n == 2
-        assert age / 2 == pytest.approx(0.5, abs=1e-6)
-        assert wards.tolist() == [1.0, 1.0]
+    evaluator = evaluator_for(Records(table, Schema({**COLUMNS, "ill": Number(0, 1)}, target="ill"), unit="id"))
+    age, wards = evaluator.sums([evaluator.prepare(query) for query in (QUERIES[1], QUERIES[2])])
+    assert evaluator.n == 2
+    assert age / 2 == pytest.approx(0.5, abs=1e-6)
+    assert wards.tolist() == pytest.approx([1.0, 1.0], abs=1e-6)
 
 
-def test_what_a_person_contributes_is_their_mean_rounded_towards_nothing() -> None:
-    """By whole numbers of any size: the sums of some persons' steps are beyond 64 bits."""
+def test_what_a_row_contributes_is_its_part_rounded_towards_nothing() -> None:
+    """Of s steps, the s 1024 / k fine steps of a row among k: whole numbers of either sign, of up to 2^40 steps."""
     generator = np.random.default_rng(4)
-    persons = Persons.of(np.maximum(0, generator.integers(-200, 200, 9_000)))
-    places, steps = generator.integers(0, 3, 9_000), generator.integers(-(2**53), 2**53, (9_000, 2))
-    places[persons.owners == 0] = 1
-    steps[persons.owners == 0] = 2**53 - generator.integers(0, 9, (int(persons.rows[0]), 2))
-    expected: dict[tuple[int, int], list[int]] = {}
-    for owner, place, row in zip(persons.owners.tolist(), places.tolist(), steps.tolist(), strict=True):
-        so_far = expected.setdefault((place, owner), [0, 0])
-        expected[place, owner] = [one + other for one, other in zip(so_far, row, strict=True)]
-    assert max(max(totals) for totals in expected.values()) > 2**63
-    means, found = Means(persons), []
-    for block in means.blocks(1_000):
-        rows = means.rows[block]
-        at, values = means.of(block, places[rows], steps[rows] * 2.0**-40, 2.0**-40)
-        found += [(place, *(value * 2.0**40)) for place, value in zip(at.tolist(), values, strict=True)]
-    counts = persons.rows.tolist()
-    exact = [
-        (at, *(math.trunc(Fraction(each, counts[who])) for each in totals)) for (at, who), totals in expected.items()
-    ]
-    assert sorted(found) == sorted(exact)
+    steps = generator.integers(-(2**40), 2**40, 9_000, endpoint=True)
+    rows = generator.integers(1, 200, 9_000)
+    found = block_sums._divided(steps.astype(np.float64), rows).tolist()
+    assert found == [math.trunc(Fraction(1024 * s, k)) for s, k in zip(steps.tolist(), rows.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize("query", [RowSums(("x0", "x1"), high=3), RowSums(("x0",), lambda t: t.y, (-1, 1))])
@@ -147,8 +128,8 @@ def test_sparse_rows_of_persons_add_up_as_dense_ones(query: RowSums) -> None:
     generator = np.random.default_rng(5)
     X = generator.uniform(0, 4, (300, 2)) * (generator.random((300, 2)) < 0.3)
     y, persons = generator.choice([-1, 1], 300), Persons.of(generator.integers(0, 40, 300))
-    engines = [engine_of_arrays(rows, y, low=0, high=4, persons=persons) for rows in (X, sparse.csr_array(X))]
-    one, other = (engine.sums([engine.prepare(query)])[0] for engine in engines)
+    evaluators = [evaluator_of_arrays(rows, y, low=0, high=4, persons=persons) for rows in (X, sparse.csr_array(X))]
+    one, other = (evaluator.sums([evaluator.prepare(query)])[0] for evaluator in evaluators)
     assert one.any()
     assert np.array_equal(one, other)
 
@@ -212,7 +193,7 @@ def test_a_person_moves_what_a_learner_of_encoded_rows_asks_no_more_than_was_pai
     opened: list[Any] = []
 
     def kept(source: Any, budget: Any, rounds: Any, **rest: Any) -> Session:
-        opened.append((source.engine, rounds[0]))
+        opened.append((source.evaluator, rounds[0]))
         return Session(source, budget, rounds, **rest)
 
     monkeypatch.setattr("tacit.queries.learners.learner.Session", kept)

@@ -11,7 +11,7 @@ from support.statistical import FALSE_ALARM, fits
 from tacit.data import PublicEncoder, adult_schema, load_adult
 from tacit.queries.learners.pca import SQPCA
 from tacit.queries.oracle.plan import Demand
-from tacit.sums.engines.memory import MemoryEngine
+from tacit.sums.evaluator import Evaluator
 
 RNG = np.random.default_rng(7)
 TURN = np.linalg.qr(RNG.normal(size=(6, 6)))[0]
@@ -91,14 +91,14 @@ def test_one_record_can_do_what_the_noise_is_for(monkeypatch: pytest.MonkeyPatch
     together is within a factor 1.23 of what one record does.
     """
     found = []
-    honest = MemoryEngine.sums
+    honest = Evaluator.sums
 
-    def watched(self: MemoryEngine, queries: Any, **how: Any) -> Any:
+    def watched(self: Evaluator, queries: Any, **how: Any) -> Any:
         sums = honest(self, queries, **how)
         found.append((sums, [prepared.query for prepared in queries]))
         return sums
 
-    monkeypatch.setattr(MemoryEngine, "sums", watched)
+    monkeypatch.setattr(Evaluator, "sums", watched)
     for row in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]):
         SQPCA(1, math.inf, data_norm=1.0).fit(np.vstack([row, np.zeros((9, 3))]))
     (base, (moments, rows)), (across, _), (opposite, _) = found

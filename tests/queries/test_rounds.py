@@ -48,13 +48,6 @@ def test_laplace_rounds_together_keep_the_budget_and_nearly_use_it_up(count: int
     assert total <= epsilon < 1.01 * total
 
 
-def test_thirty_gaussian_rounds_have_the_square_root_of_thirty_times_the_noise() -> None:
-    """Charged one by one they would have about thirty times the noise of one."""
-    one = Rounds(Budget(1.0, 1e-6), "gaussian", 1, BATCH.size).deviation(BATCH)
-    thirty = Rounds(Budget(1.0, 1e-6), "gaussian", 30, BATCH.size).deviation(BATCH)
-    assert thirty / one == pytest.approx(math.sqrt(30), rel=1e-3)
-
-
 @pytest.mark.stats
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_what_is_drawn_has_the_stated_deviation(kind: Any) -> None:
@@ -128,12 +121,6 @@ def _carried_out(oracle: StatisticalOracle, strategy: Any, rounds: int = 2) -> A
     """Let a strategy ask rounds of one query each."""
     with Session(oracle, Budget(0.2), [[QUERY]] * rounds) as session:
         return strategy(session.ask)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    """Give an account with a budget of 1."""
-    return Ledger.create(f"sqlite:///{tmp_path}/rounds.db", name="test", budget=Budget(1.0))
 
 
 @pytest.fixture

@@ -10,46 +10,23 @@ from tacit.budget import Budget
 from tacit.errors import InvalidParameter
 from tacit.queries import Query, Session, StatisticalOracle, StatisticalQuery
 from tacit.queries.oracle.session import planned
-from tacit.sums.engines.matrix import engine_of_arrays
-from tacit.sums.engines.memory import MemoryEngine
+from tacit.sums.array_evaluator import evaluator_of_arrays
+from tacit.sums.evaluator import Evaluator
 
 QUERIES = [StatisticalQuery(lambda t: (t.x0 > 0) & (t.y == 1)), StatisticalQuery(lambda t: t.x0 > 0)]
 ONE: list[list[Query]] = [[*QUERIES]]
 TWO: list[list[Query]] = [[*QUERIES], [QUERIES[0]]]
 
 
-def _engine(n: int = 1_000) -> MemoryEngine:
+def _engine(n: int = 1_000) -> Evaluator:
     rng = np.random.default_rng(0)
-    return engine_of_arrays(rng.integers(0, 2, (n, 1)), rng.integers(0, 2, n), labels=(0, 1))
+    return evaluator_of_arrays(rng.integers(0, 2, (n, 1)), rng.integers(0, 2, n), labels=(0, 1))
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     """Give a durable account of epsilon 10."""
     return Ledger.create(f"sqlite:///{tmp_path}/ledger.db", name="records", budget=Budget(10, 1e-5))
-
-
-@pytest.mark.parametrize("rounds", [ONE, TWO])
-def test_no_round_is_asked_twice_or_outside(rounds: list[list[Query]], ledger: Ledger) -> None:
-    """A second answer to the same round would be paid for by nobody."""
-    with Session(StatisticalOracle(_engine(), ledger=ledger), Budget(1), rounds) as session:
-        session.ask(0)
-        with pytest.raises(InvalidParameter, match="asked before"):
-            session.ask(0, QUERIES)
-    with pytest.raises(InvalidParameter, match="session is over"):
-        session.ask(len(rounds) - 1, QUERIES[:1])
-    assert ledger.spent == Budget(1)
-    assert len(session.release().value) == 1
-
-
-def test_several_rounds_are_one_charge_made_before_the_first(ledger: Ledger) -> None:
-    """Whoever opens a session finds the ledger charged, and the release names that entry."""
-    with Session(StatisticalOracle(_engine(), ledger=ledger), Budget(1, 1e-6), TWO, label="a test") as session:
-        assert [entry.label for entry in ledger.entries()] == ["a test"]
-        spent = ledger.spent
-        session.ask(1)
-    assert ledger.spent == spent
-    assert [session.release().entry] == ledger.entries()
 
 
 @pytest.mark.parametrize("budget", [Budget(1), Budget(1, 1e-6)])
@@ -68,19 +45,19 @@ def test_a_plan_says_what_the_answers_are_like(rounds: list[list[Query]], budget
 
 def test_without_a_budget_answers_are_exact() -> None:
     """Also with wrong labels, where they are the correction of exact averages; no noise, and not called private."""
-    engine = _engine()
+    evaluator = _engine()
     rows = np.random.default_rng(0).integers(0, 2, (1_000, 1))
-    with Session(engine, None, ONE) as session:
+    with Session(evaluator, None, ONE) as session:
         exact = session.ask(0)
     assert exact.values[1] == pytest.approx(rows.mean(), abs=1e-12)
     assert exact.deviation == 0.0
     assert not session.release().private
-    with Session(engine, None, ONE, noise_rate=0.25) as session:
+    with Session(evaluator, None, ONE, noise_rate=0.25) as session:
         noisy = session.ask(0)
     straight, crossed = exact.values[0], exact.values[1] - exact.values[0]
     assert noisy.values[0] == pytest.approx((0.75 * straight - 0.25 * crossed) / 0.5, abs=1e-12)
     assert noisy.values[1] == pytest.approx(exact.values[1], abs=1e-12)
     with pytest.raises(InvalidParameter, match="without privacy"):
-        Session(engine, Budget(1), ONE)
+        Session(evaluator, Budget(1), ONE)
     with pytest.raises(InvalidParameter, match="without privacy"):
-        Session(StatisticalOracle(engine), None, ONE)
+        Session(StatisticalOracle(evaluator), None, ONE)

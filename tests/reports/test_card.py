@@ -11,12 +11,12 @@ from support.fitted_models import NAMES, SCHEMA, fitted_model, rows, table
 from tacit import Budget, Ledger, PrivateLogisticRegression, Records
 from tacit.accounting.meaning import explain
 from tacit.data import Category, Flag, Number, Ordinal
+from tacit.data.column_words import column_in_words
 from tacit.errors import InvalidParameter
 from tacit.evaluation import report
 from tacit.model_selection import PrivateSearch
 from tacit.reports import Card, card_of_ledger, card_of_model
 from tacit.reports.card import card_of_scores
-from tacit.reports.facts import column_in_words
 from tacit.reports.registry import ASKED, OPEN
 
 TEXT, TRUTH, NUMBER = ("text",), ("truth",), ("number",)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from support.databases import roll_back
+from support.opened import view_of
 from support.service import SCHEMA, Running, running
 from tacit import Records, StatisticalOracle, StatisticalQuery
 from tacit.cli.app import app
@@ -110,7 +111,7 @@ def test_a_twin_is_made_up_and_reads_like_the_table(shared: Running, tmp_path: P
     twin = Records(str(tmp_path / "twin.csv"), SCHEMA, key="id")
     answer = StatisticalOracle(twin, random_state=1).ask(StatisticalQuery(lambda t: t.age > 60), epsilon=1)
     assert answer.value + 1 >= 0
-    assert not twin.table.mismatches(None, "id").any()
+    assert not view_of(twin).mismatches(tuple(SCHEMA.columns)).any()
     assert shared.get("/v1/datasets/clinic/twin?rows=100000000").status_code == 422
 
 

@@ -215,7 +215,7 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], Non
 def test_who_loses_a_race_leaves_no_note_in_the_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same records are registered twice at once, once as another account's: the loser is not forgotten."""
     with running(tmp_path / "s", budget=Budget(1.0, 1e-5)) as served:
-        _meanwhile(monkeypatch, "opened", lambda: _declare(served, "second"))
+        _meanwhile(monkeypatch, "split", lambda: _declare(served, "second"))
         with pytest.raises(InvalidParameter, match="second budget"):
             _declare(served, "third", shares_ledger_with="clinic")
         _register(served.settings, "other", made_up_table(seed=10))

@@ -209,7 +209,8 @@ def test_replayed_and_reordered_requests_change_nothing(clinic: Clinic) -> None:
 def test_markup_in_every_name_is_text(tmp_path: Path) -> None:
     """Columns, classes and parameters that are markup are shown as text on the pages that jobs make."""
     name, level = f"age{SCRIPT}", f"yes{SCRIPT}"
-    schema = Schema({name: Number(0, 100), "smoker": Flag(), "ill": Category(["no", level])}, target="ill")
+    ill = Category(["no", level], positive=level)
+    schema = Schema({name: Number(0, 100), "smoker": Flag(), "ill": ill}, target="ill")
     table = made_up_table()
     table = {name: table["age"], "smoker": table["smoker"], "ill": [level if ill else "no" for ill in table["ill"]]}
     with running(tmp_path, table=table, schema=schema, key=None) as served:

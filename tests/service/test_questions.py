@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
+from support.opened import cells_of
 from support.pages import ASK, field, send, sign_in
 from support.service import Running, running, truth
 from tacit.accounting.store import Store
@@ -30,7 +31,7 @@ def test_an_answer_is_what_the_library_says(served: Running) -> None:
     """Value within its tolerance of the truth, its cost, entry and error bar; the entry says who paid."""
     body = {"queries": [{"mean": "age > 60"}, {"mean": "age", "low": 0, "high": 100}], "epsilon": 2, "of": "sample"}
     told = served.post(ROUTE, body).json()
-    ages = truth(served).table.cleaned["age"]
+    ages = cells_of(truth(served), "age")["age"]
     for answer, true in zip(told["answers"], [(ages > 60).mean(), ages.mean()], strict=True):
         assert abs(answer["value"] - true) <= 3 * answer["tolerance"]
         assert 0 < answer["noise_error"] <= answer["tolerance"]

@@ -1,5 +1,6 @@
 """Expressions: values stay in the range that was promised, a text tells questions apart, and nobody can forge one."""
 
+import functools
 import math
 import pickle
 from collections.abc import Callable
@@ -15,11 +16,11 @@ from support.every_column import COLUMNS
 from tacit.data import Number, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, StatisticalQuery
-from tacit.sums.engines.opening import engine_for
 from tacit.sums.language import Expression, Names
-from tacit.sums.language.evaluate import evaluate
+from tacit.sums.language.evaluate import Program, evaluate
 from tacit.sums.language.expression import MOST_OPERATIONS, number, written
 from tacit.sums.language.words import in_words
+from tacit.sums.record_evaluator import evaluator_for
 
 NUMBERS = st.recursive(
     st.sampled_from(["t.x", "t.z", "t.small", "t.ill", "t.town.code", "t.seen.month", "0.5", "-3", "1e-60", "1e20"]),
@@ -92,7 +93,7 @@ def test_a_product_that_might_overflow_is_refused_until_its_parts_are_clipped() 
 
 
 def test_factors_that_are_too_small_count_as_nothing_before_they_are_multiplied() -> None:
-    """So no product is subnormal, which engines treat differently; what was large enough is not changed."""
+    """So no product is subnormal, whatever a processor makes of those; what was large enough is not changed."""
     t = Names(COLUMNS)
     product = t.small * t.small * t.small * t.small
     cells = {"small": np.array([1e-99, -1e-99, 1e-100, 0.0])}
@@ -117,7 +118,7 @@ def test_constants_are_plain_floats_when_they_are_written() -> None:
     assert written(t.x > 0.1) != written(t.x > np.nextafter(0.1, 1))
 
 
-def test_more_operations_than_a_query_may_have_are_refused_before_any_record_is_touched(engine: Any) -> None:
+def test_more_operations_than_a_query_may_have_are_refused_before_any_record_is_touched(evaluator: Any) -> None:
     """The number is public, and counted without recursion, however deep they are nested."""
 
     def long(t: Any, count: int) -> Any:
@@ -126,15 +127,20 @@ def test_more_operations_than_a_query_may_have_are_refused_before_any_record_is_
             value = (value + 1).clip(0, 1)
         return value
 
-    assert engine.prepare(StatisticalQuery(lambda t: long(t, MOST_OPERATIONS // 3 - 3))).columns
+    assert evaluator.prepare(StatisticalQuery(lambda t: long(t, MOST_OPERATIONS // 3 - 3))).columns
     with pytest.raises(InvalidParameter, match="may have 20000 operations"):
-        engine.prepare(StatisticalQuery(lambda t: long(t, MOST_OPERATIONS // 3 + 1)))
+        evaluator.prepare(StatisticalQuery(lambda t: long(t, MOST_OPERATIONS // 3 + 1)))
+    # Several questions are answered together whatever they have in all: a refusal now would come after the charge.
+    several = [
+        evaluator.prepare(StatisticalQuery(lambda t: long(t, MOST_OPERATIONS // 6), high=2 + i)) for i in range(3)
+    ]
+    assert len(evaluator.sums(several)) == 3
 
 
 def test_deep_and_shared_expressions_cost_what_they_are_made_of() -> None:
     """A conjunction of 3000 conditions, and 200 doublings of a sum, which written out would never end."""
     columns = {f"x{j}": Number(0, 1) for j in range(3000)}
-    engine = engine_for(Records({name: np.ones(50) for name in columns}, Schema(columns)))
+    evaluator = evaluator_for(Records({name: np.ones(50) for name in columns}, Schema(columns)))
 
     def everything(t: Any) -> Any:
         condition = t.x0 == 1
@@ -149,13 +155,24 @@ def test_deep_and_shared_expressions_cost_what_they_are_made_of() -> None:
         return value
 
     for function in (everything, doubled):
-        prepared = engine.prepare(StatisticalQuery(function))
-        assert engine.sums([prepared])[0].tolist() == [50]
+        prepared = evaluator.prepare(StatisticalQuery(function))
+        assert evaluator.sums([prepared])[0].tolist() == [50]
         assert len(prepared.text) < 300_000
         assert len(in_words(prepared.columns)) <= 200
 
 
-def test_the_text_tells_questions_apart(engine: Any) -> None:
+def test_what_no_later_operation_takes_is_not_held() -> None:
+    """Terms added from the left hold two values at once, terms added from the right all of them, and are counted."""
+    column = Names(COLUMNS).x
+    terms = [column * k for k in range(2, 50)]
+    left = functools.reduce(lambda total, term: total + term, terms)
+    right = functools.reduce(lambda total, term: term + total, reversed(terms))
+    assert (Program([left]).most_held, Program([right]).most_held) == (3, 49)
+    cells = np.array([1.0, -2.0])
+    assert all(np.array_equal(Program([each]).run(lambda _: cells)[0], cells * 1224) for each in (left, right))
+
+
+def test_the_text_tells_questions_apart(evaluator: Any) -> None:
     """The same question has the same text; another constant, however near, another column or another range another."""
     functions: list[Callable[[Any], Any]] = [
         lambda t: t.x > 0.1,
@@ -171,21 +188,24 @@ def test_the_text_tells_questions_apart(engine: Any) -> None:
         lambda t: t.x.clip(0, 1),
         lambda t: t.x.clip(0, 2),
     ]
-    texts = [engine.prepare(StatisticalQuery(function)).text for function in functions]
+    texts = [evaluator.prepare(StatisticalQuery(function)).text for function in functions]
     assert len(set(texts)) == len(texts)
-    assert texts == [engine.prepare(StatisticalQuery(function)).text for function in functions]
-    assert engine.prepare(StatisticalQuery(functions[0], high=2)).text not in texts
-    assert engine.prepare(Histogram(functions[6], [True])).text != engine.prepare(Histogram(functions[6], [False])).text
+    assert texts == [evaluator.prepare(StatisticalQuery(function)).text for function in functions]
+    assert evaluator.prepare(StatisticalQuery(functions[0], high=2)).text not in texts
+    assert (
+        evaluator.prepare(Histogram(functions[6], [True])).text
+        != evaluator.prepare(Histogram(functions[6], [False])).text
+    )
 
 
-def test_what_an_expression_says_of_itself_is_not_believed(engine: Any) -> None:
+def test_what_an_expression_says_of_itself_is_not_believed(evaluator: Any) -> None:
     """A column of another table, or one made by hand, has the range that these records declare, or is refused."""
-    narrow = engine_for(Records({"x": [2.0], "other": [1.0]}, Schema({"x": Number(0, 1e-6), "other": Number(0, 1)})))
+    narrow = evaluator_for(Records({"x": [2.0], "other": [1.0]}, Schema({"x": Number(0, 1e-6), "other": Number(0, 1)})))
     kept: list[Any] = []
     narrow.prepare(StatisticalQuery(lambda t: kept.extend([t.x, t.other]) or t.x))
     forged = Expression("column", ("x",), "number", 0.0, 1e-9, 1.0)
     for smuggled in (kept[0], forged, forged + 0, Expression("clip", (forged, -2.0, 3.0), "number", 0.0, 1e-9)):
-        (column,) = engine.prepare(StatisticalQuery(lambda t, smuggled=smuggled: smuggled)).columns
+        (column,) = evaluator.prepare(StatisticalQuery(lambda t, smuggled=smuggled: smuggled)).columns
         assert (column.low, column.high) == (-2.0, 3.0)
     for wrong in (
         kept[1],
@@ -198,7 +218,7 @@ def test_what_an_expression_says_of_itself_is_not_believed(engine: Any) -> None:
         Expression("number", (), "number"),
     ):
         with pytest.raises(InvalidParameter):
-            engine.prepare(StatisticalQuery(lambda t, wrong=wrong: wrong))
+            evaluator.prepare(StatisticalQuery(lambda t, wrong=wrong: wrong))
 
 
 def test_an_expression_cannot_be_made_to_be_something_else() -> None:
@@ -216,12 +236,12 @@ def test_an_expression_cannot_be_made_to_be_something_else() -> None:
     assert hash(t.x) == hash(t.x)
 
 
-def test_prepared_questions_survive_a_pickle_with_their_text(engine: Any) -> None:
+def test_prepared_questions_survive_a_pickle_with_their_text(evaluator: Any) -> None:
     """An oracle in another process recognises a question that was answered."""
     query = StatisticalQuery(_old)
-    prepared = engine.prepare(query)
-    copied = pickle.loads(pickle.dumps(engine))
-    assert copied.identity == engine.identity
+    prepared = evaluator.prepare(query)
+    copied = pickle.loads(pickle.dumps(evaluator))
+    assert copied.identity == evaluator.identity
     assert copied.prepare(query).text == prepared.text
 
 

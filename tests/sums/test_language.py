@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
 import pytest
 
@@ -15,9 +16,9 @@ from support.every_column import CELLS, COLUMNS
 from tacit.data import Category, Flag, Records, Schema
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, StatisticalQuery
-from tacit.sums.engines.opening import engine_for
 from tacit.sums.language import Expression, Names
 from tacit.sums.language.evaluate import evaluate
+from tacit.sums.record_evaluator import evaluator_for
 
 
 def _values(function: Callable[[Any], Any]) -> list[Any]:
@@ -104,6 +105,11 @@ def test_everything_that_can_be_said_means_what_it_says(function: Any, expected:
     assert _values(function) == expected
 
 
+class _Number:
+    def __float__(self) -> float:
+        raise RuntimeError("no number")
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "division by a column": (lambda t: 1 / t.x, "division by a column"),
     "division by columns": (lambda t: t.z / t.x, "division by a column"),
@@ -184,6 +190,23 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "misspelt column": (lambda t: t.twon, "did you mean 'town'"),
     "key": (lambda t: t.id, "no declared column 'id'"),
     "ignored": (lambda t: t.note, "no declared column 'note'"),
+    "a moment of Ibis": (
+        lambda t: (t.x > 0).ifelse(ibis.literal("3000-01-01", type="timestamp(9)"), 0),
+        "constant of type TimestampScalar",
+    ),
+    "a null": (lambda t: (t.x > 0).ifelse(None, 0), "constant of type NoneType"),
+    "clip to a null": (lambda t: t.x.clip(None, ibis.null("float64")), "constant of type FloatingScalar"),
+    "clip to not a number": (lambda t: t.x.clip(math.nan, 1), "at most 1e100"),
+    "division by what counts as 0": (lambda t: t.x / 5e-324, "by 0"),
+    "pattern": (lambda t: t.town.re_search("a"), r"`\.re_search`"),
+    "upper case": (lambda t: t.town.upper() == "A", r"`\.upper`"),
+    "a large float": (lambda t: t.x * 1.1e100, "at most 1e100"),
+    "a range beyond 1e100": (lambda t: t.z * t.z, "Clip its parts"),
+    "an object that is no number": (lambda t: t.x + _Number(), "failed"),
+    "bytes": (lambda t: t.x == b"1", "constant of type bytes"),
+    "window": (lambda t: t.x.lag(1), r"`\.lag`"),
+    "a random number": (lambda t: ibis.random() > 0.5, "got BooleanScalar"),
+    "choice of levels": (lambda t: (t.x > 0).ifelse(t.town, t.stage), "arithmetic with a column of levels"),
     "several columns": (lambda t: [t.x, t.z], "must give 1 column"),
     "constant": (lambda t: 0.5, "got float"),
     "truth": (lambda t: True, "got bool"),
@@ -194,13 +217,13 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_everything_else_is_refused_with_words_about_what_there_is(what: str, engine: Any) -> None:
+def test_everything_else_is_refused_with_words_about_what_there_is(what: str, evaluator: Any) -> None:
     """Before any record is touched: an InvalidParameter, whatever Python or numpy would make of it."""
     function, message = REFUSED[what]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InvalidParameter, match=message):
-            engine.prepare(StatisticalQuery(function))
+            evaluator.prepare(StatisticalQuery(function))
 
 
 def test_a_refusal_names_every_operation_there_is() -> None:
@@ -261,19 +284,19 @@ def test_the_time_of_day_does_not_change_the_day() -> None:
     ],
 )
 def test_levels_of_a_histogram_must_be_declared_and_differ(
-    function: Any, levels: Any, message: str, engine: Any
+    function: Any, levels: Any, message: str, evaluator: Any
 ) -> None:
     """Two levels that are the same value would count a record twice."""
     with pytest.raises(InvalidParameter, match=message):
-        engine.prepare(Histogram(function, levels))
+        evaluator.prepare(Histogram(function, levels))
 
 
 def test_a_level_may_be_said_in_any_of_its_words() -> None:
     """2, 2.0 and " 2 " are one level; a Flag has several words for each."""
     schema = Schema({"ward": Category([1, 2, "2b"]), "ill": Flag(["no", 0], ["yes", 1])})
-    engine = engine_for(Records({"ward": [2, "2.0", " 2 ", "2b"], "ill": ["yes", 1, "0", True]}, schema))
+    evaluator = evaluator_for(Records({"ward": [2, "2.0", " 2 ", "2b"], "ill": ["yes", 1, "0", True]}, schema))
     for level in (2, 2.0, "2", " 2 ", np.int64(2)):
-        (sums,) = engine.sums([engine.prepare(StatisticalQuery(lambda t, level=level: t.ward == level))])
+        (sums,) = evaluator.sums([evaluator.prepare(StatisticalQuery(lambda t, level=level: t.ward == level))])
         assert sums.tolist() == [2]
-    (sums,) = engine.sums([engine.prepare(Histogram(lambda t: t.ill, [0, "yes"]))])
+    (sums,) = evaluator.sums([evaluator.prepare(Histogram(lambda t: t.ill, [0, "yes"]))])
     assert sums.tolist() == [1, 2]

@@ -9,32 +9,32 @@ from support.random_expressions import questions
 from tacit.data import Records
 from tacit.errors import InvalidParameter
 from tacit.queries import Histogram, RowSums, SecondMoments, StatisticalQuery
-from tacit.sums.engines.opening import engine_for
 from tacit.sums.language.expression import MOST_OPERATIONS
 from tacit.sums.plain import plain_query, query_of
+from tacit.sums.record_evaluator import evaluator_for
 
 RECORDS = Records(arrow_table(20, 0), SCHEMA)
-ENGINE = engine_for(RECORDS)
+EVALUATOR = evaluator_for(RECORDS)
 
 
 def text(plain: object) -> str:
-    """Return the question that plain values stand for, as the engines see it."""
-    return ENGINE.prepare(query_of(json.loads(json.dumps(plain)))).text
+    """Return the question that plain values stand for, as the evaluator sees it."""
+    return EVALUATOR.prepare(query_of(json.loads(json.dumps(plain)))).text
 
 
 def test_random_questions_of_the_whole_language_are_the_same_after_the_wire():
-    """Operations, constants to their last bit, levels, bounds and norms: the engine is asked the same text."""
+    """Operations, constants to their last bit, levels, bounds and norms: the evaluator is asked the same text."""
     asked = questions(RECORDS.columns, 600, 7)
     assert {type(query) for query in asked} == {StatisticalQuery, Histogram, RowSums, SecondMoments}
     for query in asked:
-        assert text(plain_query(query, RECORDS.columns)) == ENGINE.prepare(query).text
+        assert text(plain_query(query, RECORDS.columns)) == EVALUATOR.prepare(query).text
 
 
 def test_a_text_asks_what_the_function_asks():
     """`f > 3 and i < 7`, and the same written in Python."""
     asked = StatisticalQuery(lambda t: (t.f > 3) & (t.i < 7))
-    assert text({"mean": "f > 3 and i < 7"}) == ENGINE.prepare(asked).text
-    assert ENGINE.prepare(StatisticalQuery("f > 3 and i < 7")).text == ENGINE.prepare(asked).text
+    assert text({"mean": "f > 3 and i < 7"}) == EVALUATOR.prepare(asked).text
+    assert EVALUATOR.prepare(StatisticalQuery("f > 3 and i < 7")).text == EVALUATOR.prepare(asked).text
 
 
 def test_what_is_used_twice_is_written_once():
@@ -48,7 +48,7 @@ def test_what_is_used_twice_is_written_once():
 
     plain = plain_query(StatisticalQuery(power), RECORDS.columns)
     assert len(plain["mean"]) < 700
-    assert text(plain) == ENGINE.prepare(StatisticalQuery(power)).text
+    assert text(plain) == EVALUATOR.prepare(StatisticalQuery(power)).text
 
 
 COLUMN = ["column", "f"]
@@ -77,4 +77,4 @@ COLUMN = ["column", "f"]
 def test_what_is_no_question_is_refused_in_plain_words(plain):
     """Whatever a stranger sends is refused as input, before any record, without a failure of another kind."""
     with pytest.raises(InvalidParameter):
-        ENGINE.prepare(query_of(plain))
+        EVALUATOR.prepare(query_of(plain))

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from typing import Any
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 from support.nasty_tables import SCHEMA
 from tacit.accounting import Ledger
 from tacit.data import Records
+from tacit.data.store import spark_store
 from tacit.queries import Histogram, Query, StatisticalOracle, StatisticalQuery
 
 EPSILON = 0.5
@@ -41,6 +43,8 @@ def connected(master: str) -> SparkSession:
         .config("spark.executor.cores", "1")
         .config("spark.driver.extraJavaOptions", QUICK_START)
         .config("spark.executor.extraJavaOptions", QUICK_START)
+        # All nodes are this machine.
+        .config(spark_store.SETTING, tempfile.gettempdir())
         .config("spark.sql.files.maxPartitionBytes", "64k")
         .config("spark.sql.files.openCostInBytes", "64k")
         .getOrCreate()
@@ -69,9 +73,11 @@ def kill_during(session: SparkSession, group: int, seen: dict[str, int]) -> None
 def main(master: str, group: int, folder: str, address: str) -> dict[str, Any]:
     """Ask, with a worker dying meanwhile, and tell what came out."""
     session = connected(master)
+    # So that there are tasks left when some are done.
+    spark_store._TO_A_TASK = 1
     records = Records(session.read.parquet(folder), SCHEMA, name="records")
     oracle = StatisticalOracle(records, ledger=Ledger.open(address, name="cluster"))
-    honest, sums, seen = oracle.engine.sums, [], {}
+    honest, sums, seen = oracle.evaluator.sums, [], {}
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         killer = threading.Thread(target=kill_during, args=(session, group, seen), daemon=True)
@@ -80,7 +86,7 @@ def main(master: str, group: int, folder: str, address: str) -> dict[str, Any]:
         sums.extend(each.tolist() for each in found)
         return found
 
-    oracle.engine.sums = watched  # type: ignore[method-assign]
+    oracle.evaluator.sums = watched  # type: ignore[method-assign]
     answers = oracle.ask_all(batch(), epsilon=EPSILON, of="sample", confidence=1 - 1e-9)
     return {
         "sums": sums,

@@ -16,13 +16,14 @@ import tacit.erm.perturbations.perturbation as perturbation
 from support.cluster_driver import connected
 from support.fits import people, schema_for
 from tacit import Ledger, PrivateLogisticRegression, Records
-from tacit.data.sources.spark_lots import SparkLots
+from tacit.data import SparkFolder
+from tacit.data.store.spark_rows import SparkRows
 from tacit.errors import QueryFailed
 from tacit.noise import SystemEntropy
 from tacit.numerics.arrays import Floats
 
 EPSILON, AFTER = 0.4, 3
-_SUM, _SOLVE = SparkLots.sum, perturbation.solve
+_SUM, _SOLVE = SparkRows.sum, perturbation.solve
 
 
 def fit(records: Any, ledger: Ledger | None) -> tuple[Any, float]:
@@ -40,28 +41,28 @@ def fit(records: Any, ledger: Ledger | None) -> tuple[Any, float]:
     return model.fit(records), sum(distances)
 
 
-def with_a_worker_dying(frame: Any, group: int, ledger: Ledger) -> dict[str, Any]:
+def with_a_worker_dying(source: Any, group: int, ledger: Ledger) -> dict[str, Any]:
     """Fit in memory, and on the cluster while a worker dies with all that it keeps."""
     held, near = fit(Records(people(), schema_for("answer")), None)
     passes: list[int] = []
 
-    def watched(lots: SparkLots, job: Any) -> Floats:
+    def watched(lots: SparkRows, job: Any) -> Floats:
         passes.append(lots.level)
         if len(passes) == AFTER:
             threading.Timer(0.05, os.killpg, (group, signal.SIGKILL)).start()
         return _SUM(lots, job)
 
-    SparkLots.sum = watched  # type: ignore[method-assign]
-    there, nearer = fit(Records(frame, schema_for("answer"), name="records"), ledger)
+    SparkRows.sum = watched  # type: ignore[method-assign]
+    there, nearer = fit(Records(source, schema_for("answer"), name="records"), ledger)
     difference = float(np.linalg.norm(np.append(held.coef_ - there.coef_, held.intercept_ - there.intercept_)))
     return {"after": AFTER, "passes": len(passes), "difference": difference, "certified": near + nearer}
 
 
-def with_no_executor_left(frame: Any, ledger: Ledger) -> dict[str, Any]:
+def with_no_executor_left(source: Any, ledger: Ledger) -> dict[str, Any]:
     """Fit while every task kills the executor that it runs on."""
-    SparkLots.sum = lambda lots, _: _SUM(lots, _ends_its_executor)  # type: ignore[method-assign]
+    SparkRows.sum = lambda lots, _: _SUM(lots, _ends_its_executor)  # type: ignore[method-assign]
     try:
-        fit(Records(frame, schema_for("answer"), name="records"), ledger)
+        fit(Records(source, schema_for("answer"), name="records"), ledger)
     except QueryFailed as error:
         return {"error": str(error), "context": str(error.__context__), "notes": error.__notes__}
     return {}
@@ -78,10 +79,10 @@ def _ends_its_executor(_: Floats) -> Floats:
 def main(master: str, group: str, folder: str, address: str) -> dict[str, Any]:
     """Do both, and tell what came out."""
     session = connected(master)
-    frame, ledger = session.read.parquet(folder), Ledger.open(address, name="cluster")
-    found = with_a_worker_dying(frame, int(group), ledger)
+    source, ledger = SparkFolder(session, folder), Ledger.open(address, name="cluster")
+    found = with_a_worker_dying(source, int(group), ledger)
     executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
-    return found | {"executors": executors} | with_no_executor_left(frame, ledger)
+    return found | {"executors": executors} | with_no_executor_left(source, ledger)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One suite of fits for all engines: a table, its schemas, and models of every kind that runs on them."""
+"""One suite of fits for rows in memory, of stored cells and on a cluster: a table, its schemas, models of all kinds."""
 
 from collections.abc import Callable
 from typing import Any

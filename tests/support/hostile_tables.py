@@ -1,14 +1,11 @@
 """Tables as hostile as their stores allow, each with the same content as Python objects or Arrow columns in memory.
 
 Every cell of `arrow_table` is drawn from the extremes of its type; `PAIRS` holds what PostgreSQL alone can store, each
-cell as a literal of SQL and as the Python object that must read the same; `LINES` are the fields of a CSV file.
+cell as a literal of SQL and as the Python object that must read the same.
 """
 
-import csv
-import io
 import random
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,51 +139,6 @@ _LONG = [
     2**53 * 10**10 + 1,
 ]
 
-NUMBERS_AS_TEXT = [
-    "0", "-0", "+5", "5.", ".5", "-.5", "1e5", "1E+5", "1e-99", "1e99", "9e99", "1e100", "1e308", "1e400", "-1e-400",
-    "nan", "NaN", "inf", "Infinity", "-inf", "", " 7 ", "\t8\n", "1_000", "1,5", "0x10", "٣", "١", "1e", "e5", ".", "+",
-    "--1", "1 2", "0.1", "0.30000000000000004", "123456789012345678901234567890", "1" * 30, "1" * 31,
-    "9007199254740993", "0." + "0" * 29 + "1", "2.2250738585072011e-30", "1.7976931348623157", "true", "null", "1.0f",
-    "1e5 ", "1e05", "1e005", "\u00a05", "5\u2003", "00000000005", "-00.5e-09", "7.2057594037927933e16",
-]  # fmt: skip
-MOMENTS_AS_TEXT = [
-    "2000-02-29", "2000-02-30", "1900-02-29", "0001-01-01", "0000-01-01", "9999-12-31", "10000-01-01", "-0001-01-01",
-    "1970-01-01T00:00", "1970-01-01 00:00:00.000001", "1970-01-01T00:00:00.1", "1970-01-01T00:00:00.1234567",
-    "1970-01-01T24:00:00", "1970-01-01T23:59:60", "1969-12-31T23:59:59.999999", "1970-1-1", "19700101", "", "infinity",
-    "-infinity", "epoch", "now", "today", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00+02:00", "1970-01-01 00:00 BC",
-    " 2000-02-29\t", "2000-13-01", "2000-00-10", "2000-01-00", "２000-01-01", "2000-01-01T", "2000-01-01T12",
-    "2000-01-01T12:60", "2000-01-01t12:00", "1999-12-31T23:59:59.5", "0001-01-01T00:00:00.000001",
-]  # fmt: skip
-LINES = {
-    "n": (Number(-1e100, 1e100, missing=0.25), NUMBERS_AS_TEXT),
-    "m": (Number(0, 1e16), NUMBERS_AS_TEXT),
-    "t": (Moment("0001-01-01", "9999-12-31"), MOMENTS_AS_TEXT),
-    "z": (Moment("1969-12-31", "2000-02-29T12:00"), MOMENTS_AS_TEXT),
-    "w": (Category(LEVELS), [word for word in WORDS if "\0" not in word]),
-    "x": (Category([1, 0, "1.0", "1e5"]), NUMBERS_AS_TEXT),
-    "o": (Ordinal(["low", "middle", "high"]), GRADES),
-    "q": (Flag(false="no", true=["yes", "1"]), ANSWERS[:-1]),
-    "y": (Category(["-1", "1"], other="-1"), ["-1", "1", " 1", "+1", "2"]),
-    "k": (Key(), WORDS[:17]),
-}  # fmt: skip
-LINES_SCHEMA = Schema({name: column for name, (column, _) in LINES.items()}, target="y")
-
-
-def text_table(n: int, seed: int) -> dict[str, list[str | None]]:
-    """Return n records of text, as a CSV file has them: None and the empty text are the same field."""
-    draw = random.Random(seed)
-    return {name: [draw.choice([*cells, None]) for _ in range(n)] for name, (_, cells) in LINES.items()}
-
-
-def write_lines(table: dict[str, list[str | None]], path: Path, *, end: str = "\n") -> Path:
-    """Write a CSV file, every field in quotes."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator=end, quoting=csv.QUOTE_ALL)
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
-    path.write_bytes(lines.getvalue().encode())
-    return path
-
 
 # What each cell is in PostgreSQL, and the Python object that must be read the same. An infinite moment is later, or
 # earlier, than all others.
@@ -241,7 +193,6 @@ PAIRS: dict[str, tuple[str, Column, list[tuple[str, Any]]]] = {
     "id": ("int8", Key(), [(str(each), each) for each in WHOLES]),
     "name": ("text COLLATE blind", Key(), _TEXTS),
 }
-PAIRS_SCHEMA = Schema({name: column for name, (_, column, _) in PAIRS.items()}, target="y")
 
 
 def write_pairs(address: str, n: int, seed: int) -> tuple[str, dict[str, list[Any]]]:

@@ -1,9 +1,7 @@
-"""Records with nasty cells, and one Arrow table put into every engine."""
+"""Records with nasty cells, and one Arrow table put into every kind of source."""
 
-import atexit
 import os
 import shutil
-import tempfile
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
@@ -17,7 +15,7 @@ import pyarrow.parquet as pq
 
 from support.needs import missing
 from tacit.data import Category, Flag, Key, Moment, Number, Ordinal, Records, Schema
-from tacit.data.dialects import PostgreSQL
+from tacit.data.readers.relation import quoted
 
 NASTY = np.array([
     0.0, -0.0, 1.0, -1.0, 0.5, 1 / 3, 3.0, 1e-3, 1e15, -1e15, 2.0**53 + 2, np.nan, np.inf, -np.inf, 5e-324, -5e-324,
@@ -100,26 +98,6 @@ def as_records(table: pa.Table, schema: Schema, key: str | None = None, **option
     return Records(table, schema, key=key, **options)
 
 
-def file_records(table: pa.Table, path: Path, schema: Schema, key: str | None = None, **options: Any) -> Records:
-    """Write a table as a Parquet file, or, if the path has no ending, as a folder of them; return it as records."""
-    return Records(write_files(table, path), schema, key=key, **options)
-
-
-def postgresql_records(
-    table: pa.Table, address: str, schema: Schema, key: str | None = None, **options: Any
-) -> Records:
-    """Write a table into a database and return it as records."""
-    return Records((address, write_postgresql(table, address)), schema, key=key, **options)
-
-
-def spark_records(spark: Any, table: pa.Table, schema: Schema, key: str | None = None, **options: Any) -> Records:
-    """Write a table as Parquet files and return the data frame that Spark makes of them as records."""
-    folder = tempfile.mkdtemp(prefix="tacit-spark-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = write_files(table, Path(folder) / "records")
-    return Records(spark.read.option("recursiveFileLookup", "true").parquet(str(path)), schema, key=key, **options)
-
-
 def write_files(table: pa.Table, path: Path) -> Path:
     """Write a table as one Parquet file, or as a folder of three, one of them below another folder."""
     if path.suffix:
@@ -137,7 +115,6 @@ def write_postgresql(table: pa.Table, address: str, name: str | None = None) -> 
     """Write a table into a database, under a name of its own unless one is given; return the name."""
     wanted = name or f"records_{uuid.uuid4().hex}"
     with psycopg.connect(address) as connection, connection.cursor() as cursor:
-        quoted = PostgreSQL().quoted
         columns = ", ".join(f"{quoted(field.name)} {_type_in_postgresql(field.type)}" for field in table.schema)
         cursor.execute(f"CREATE TABLE {wanted} ({columns})".encode())
         with cursor.copy(f"COPY {wanted} FROM STDIN".encode()) as copy:

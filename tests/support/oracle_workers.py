@@ -39,7 +39,7 @@ def race(pickled: str, folder: str) -> object:
 def die(pickled: str, folder: str) -> object:
     """Ask, and be killed between the charge and the answer."""
     oracle: StatisticalOracle = pickle.loads(Path(pickled).read_bytes())
-    oracle.engine.sums = lambda *_, **__: os.kill(os.getpid(), 9)  # type: ignore[method-assign]
+    oracle.evaluator.sums = lambda *_, **__: os.kill(os.getpid(), 9)  # type: ignore[method-assign]
     oracle.ask(_query(0), epsilon=0.25)
     return "answered"
 

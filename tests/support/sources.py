@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.opened import cells_of
 from tacit.accounting import Ledger
 from tacit.budget import Budget
 from tacit.data import Category, Number, Records, Schema
@@ -44,7 +45,7 @@ def written(path: Path, content: str | bytes) -> Path:
 
 def ages(records: Records) -> list[float]:
     """Return the cleaned ages."""
-    return [float(age) for block in records.blocks(["age"]) for age in block["age"]]
+    return list(map(float, cells_of(records, "age")["age"]))
 
 
 def asked(records: Records, folder: Path) -> tuple[StatisticalOracle, Ledger]:

@@ -102,8 +102,9 @@ class Answering:
         with Progress(*columns, console=shown, transient=True, disable=self.quiet or not shown.is_terminal) as bar:
             task = bar.add_task(doing, total=total)
 
-            def step(words: str | None = None, advance: int = 1) -> None:
-                bar.update(task, description=words or doing, advance=advance)
+            def step(words: str | None = None, **moved: Any) -> None:
+                """Move on by one, or so far: `advance=`, or `completed=` and `total=`."""
+                bar.update(task, description=words or doing, **(moved or {"advance": 1}))
 
             yield step
 

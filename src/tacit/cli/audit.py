@@ -49,7 +49,7 @@ def audit(
 def _run(chosen: Case, plays: int | None, confidence: float, jobs: int, out: Answering) -> AuditReport:
     count = chosen.sufficient(confidence) if plays is None else plays
     with out.progress(f"playing with {chosen.name}", count) as step:
-        return chosen.audit(plays=count, confidence=confidence, jobs=jobs, progress=lambda done: step(None, done))
+        return chosen.audit(plays=count, confidence=confidence, jobs=jobs, progress=lambda done: step(advance=done))
 
 
 def _shown(report: AuditReport) -> Group:

@@ -17,6 +17,7 @@ SUMMARIES = {
     "query": "A share of the records, or the mean of a number.",
     "explain": "What an epsilon means, in words and as a picture.",
     "schema": "Begin a schema, and check one.",
+    "records": "Read a table once, and keep what was cleaned.",
     "ledger": "Budget accounts: create, show, verify, divide.",
     "audit": "Attack a claim and say whether it survives.",
     "reproduce": "A table or figure of the papers, computed anew.",

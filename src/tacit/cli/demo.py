@@ -92,7 +92,7 @@ def demo(
             step("training, scoring, and comparing")
             with telling(ledger):
                 found = _learned(Records(str(places.table), schema), model, ledger)
-                step("writing model, card and report", 2)
+                step("writing model, card and report", advance=2)
                 finish(out, lambda: _write(found, places))
             step()
         out.result(_plain(found, places), _summary(found, places))

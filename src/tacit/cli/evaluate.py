@@ -61,7 +61,7 @@ def evaluate(
             raise InvalidParameter("this model learned from arrays: evaluate it in Python, tacit.evaluation.report.")
         files = products.Files(report_file or model.with_suffix(".scores.html"), card=card, overwrite=overwrite)
         origin = learned_from(found)
-        records, chosen = sources.to_judge(origin, source, encoder.schema, unit, key, part)
+        records, chosen = sources.to_judge(origin, source, encoder.schema, out, unit=unit, key=key, part=part)
         if tells_classes(found):
             positive_place(records, listed_classes(found))
         if origin is not None:
@@ -83,7 +83,7 @@ def evaluate(
         options = [
             ("--threshold", None if threshold is None else f"{threshold:g}"),
             ("--delta", f"{delta:g}" if delta else None),
-            *products.terms_of(records, chosen, ledger, account_name, seed),
+            *products.terms_of(records, source, chosen, ledger, account_name, seed),
         ]
         again = products.repeated("evaluate", model.name, products.name_of(source), epsilon=epsilon, options=options)
 

@@ -10,6 +10,7 @@ from tacit.cli import sources
 from tacit.cli.places import same_records
 from tacit.data.columns import Number
 from tacit.data.records import Records
+from tacit.data.store.packed_file import is_packed
 from tacit.erm.classification import PrivateLinearSVC, PrivateLogisticRegression
 from tacit.erm.regression import PrivateLinearRegression
 from tacit.errors import InvalidParameter
@@ -100,7 +101,8 @@ def _landmarks(text: str | None, records: Records, epsilon: float | None, delta:
         return landmark_rows(schema, int(text[:9]))
     if text == source or same_records(text, source):
         raise InvalidParameter("--landmarks must name public records, got some of those to learn from.")
-    return landmark_rows(schema, Records(sources.source_of(text), sources.to_predict(schema, schema.features)))
+    declared = None if is_packed(text) else sources.to_predict(schema, schema.features)
+    return landmark_rows(schema, Records(sources.source_of(text), declared))
 
 
 def public_table(landmarks: str | None) -> str | None:

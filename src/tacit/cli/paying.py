@@ -110,14 +110,15 @@ def names_of(paths: Sequence[Path]) -> str:
 
 def foretell(price: Price, ledger: Ledger | None, records: Records, out: Answering) -> None:
     """Refuse a charge that does not fit before a split is written down for it; say where parallel charges are lost."""
-    if ledger is None or records.split_name is None or price.event is None:
+    share = records.facts.share
+    if ledger is None or share is None or price.event is None:
         return
     looking = ledger.looking()
     part = records.account(looking)
     if price.affordable is False and part == looking:
         looking.require_room(price.event, label=price.what, at=price.budget)
     splits = {entry.label for entry in ledger.entries() if entry.partition is not None and not entry.path}
-    others = sum(each.startswith("split by ") for each in splits - {records.split_name})
+    others = sum(each.startswith("split by ") for each in splits - {share.title})
     if others and price.adds == price.budget:
         out.warn(
             f"Warning: this adds {price.adds} to the account, because of another name of the table, or another key: "

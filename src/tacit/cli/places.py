@@ -9,7 +9,7 @@ from typing import final
 from tacit.accounting.lock import lock_path, turn_path
 from tacit.accounting.store import Store
 from tacit.cli.sources import source_of
-from tacit.data.sources.files import listed
+from tacit.data.readers.file_listing import list_files
 from tacit.errors import FileNotWritten, InvalidParameter
 
 # What SQLite keeps beside a database, and what it may make there at any time.
@@ -49,7 +49,7 @@ class Inputs:
     def _files(self) -> Iterator[Path]:
         yield from (path for path in self.files if path is not None)
         for table in self._tables():
-            yield from listed(Path(table)) if os.path.isdir(table) else (Path(table),)
+            yield from list_files(Path(table)) if os.path.isdir(table) else (Path(table),)
         yield from () if self.ledger is None else database_files(self.ledger)
 
 
@@ -82,7 +82,7 @@ def _records_of(text: str) -> set[object]:
     source = source_of(text)
     if isinstance(source, str):
         path = Path(source)
-        return {each for file in (listed(path) if path.is_dir() else (path,)) for each in _identities(file)}
+        return {each for file in (list_files(path) if path.is_dir() else (path,)) for each in _identities(file)}
     address, table = source
     files = database_files(address)[:1]
     if files:

@@ -12,7 +12,7 @@ import typer
 from tacit.checks import checked_share, finite_number
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.places import Inputs
-from tacit.cli.sources import Source, source_of, to_predict
+from tacit.cli.sources import Source, opened, to_predict
 from tacit.data.levels import Levelled, needed_positive
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -46,7 +46,7 @@ def predict(
         encoder = getattr(found, "encoder_", None)
         if encoder is None:
             raise InvalidParameter("this model learned from arrays: load it in Python, tacit.load, to predict.")
-        records = Records(source_of(source), to_predict(encoder.schema, encoder.schema.features))
+        records = opened(source, to_predict(encoder.schema, encoder.schema.features), out)
         if output is not None:
             Inputs((source,), files=(model,)).spare([output])
         with out.progress(f"predicting {records.n:,} records"), np.errstate(all="ignore"):
@@ -72,13 +72,12 @@ def loaded(path: Path) -> Any:
 def _columns(
     model: Any, records: Records, probabilities: bool, threshold: float | None, schema: Schema
 ) -> dict[str, list[Any]]:
-    held = records.held()
-    said = model.predict(held) if threshold is None else _above(model, held, threshold, schema)
+    said = model.predict(records) if threshold is None else _above(model, records, threshold, schema)
     columns: dict[str, list[Any]] = {"prediction": said.tolist()}
     if probabilities:
         if not hasattr(model, "predict_proba"):
             raise InvalidParameter(f"a {type(model).__name__} has no probabilities. Leave --probabilities out.")
-        chances = model.predict_proba(held)
+        chances = model.predict_proba(records)
         columns |= {f"probability of {name}": chances[:, place].tolist() for place, name in enumerate(model.classes_)}
     return columns
 

@@ -16,6 +16,7 @@ from tacit.cli.answering import Answering
 from tacit.cli.paying import carded, write_all
 from tacit.cli.places import Inputs
 from tacit.data.records import Records
+from tacit.data.store.packed_file import is_packed
 from tacit.errors import InvalidParameter, TacitError
 from tacit.files import check_room, write_whole
 from tacit.models.container import MAGIC
@@ -182,16 +183,21 @@ def repeated(command: str, *words: str, epsilon: float, options: Iterable[tuple[
     return shlex.join(given)
 
 
+def table_in_words(source: str, schema: Path | None) -> list[str]:
+    """Return the words that name a table, and its schema unless the table brings one along."""
+    return [name_of(source), *([] if schema is None else ["--schema", schema.name])]
+
+
 def terms_of(
-    records: Records, part: str, ledger: str | None, account: str | None, seed: int | None
+    records: Records, source: str, part: str, ledger: str | None, account: str | None, seed: int | None
 ) -> list[tuple[str, str | None]]:
     """Return the options that say which records were meant, and who paid, or that it was a rehearsal.
 
     There is no password in them, and no place of this machine.
     """
     return [
-        ("--unit", records.unit),
-        ("--key", records.key if records.unit is None else None),
+        ("--unit", None if is_packed(source) else records.unit),
+        ("--key", None if is_packed(source) or records.unit is not None else records.key),
         ("--part", None if part == "all" else part),
         ("--ledger", None if ledger is None else _address_of(ledger)),
         ("--account", account),

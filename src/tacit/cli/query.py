@@ -7,7 +7,6 @@ import typer
 from tacit.cli import sources
 from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.paying import foretell, priced, telling, warn_unpaid
-from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.estimators.price import price_of
 from tacit.queries.oracle.oracle import StatisticalOracle
@@ -24,7 +23,7 @@ def query(
     question: Annotated[
         str, typer.Argument(help="Such as: age > 60 and ward in ['A', 'B'], column('hours a week') > 40.")
     ],
-    schema: sources.SchemaFile,
+    schema: sources.SchemaFile = None,
     epsilon: Annotated[float | None, typer.Option(help="How much the answer may cost.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Or how far it may be off; the cost follows.")] = None,
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail.")] = 0.0,
@@ -43,9 +42,10 @@ def query(
     with answering(as_json, quiet) as out:
         if (epsilon is None) == (tolerance is None):
             raise InvalidParameter("give --epsilon, what the answer may cost, or --tolerance, how far it may be off.")
-        declared, paying = Schema.load(schema), sources.account(ledger, account_name, seed, epsilon, part)
+        declared = sources.schema_of(schema, source)
+        paying = sources.account(ledger, account_name, seed, epsilon, part)
         asked = query_of(question, declared.columns)
-        records = sources.opened(source, declared, unit=unit, key=key, part=part)
+        records = sources.part_of(sources.opened(source, declared, out, unit=unit, key=key), part)
         oracle = StatisticalOracle(records, ledger=None if paying is None else paying.looking(), random_state=seed)
         how: dict[str, Any] = {"epsilon": epsilon, "tolerance": tolerance, "delta": delta, "confidence": confidence}
         if dry_run or paying is not None:

@@ -11,13 +11,14 @@ from tacit.accounting.ledger import Ledger
 from tacit.cli.answering import Answering, AsJson, Quiet, answering, example
 from tacit.cli.console import cell
 from tacit.cli.paying import telling, warn_of_classes, warn_unpaid
-from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, source_of
+from tacit.cli.sources import AccountName, LedgerAddress, Source, UnitColumn, account, opened, source_of
+from tacit.data.column_words import column_in_words
 from tacit.data.mismatches import Mismatches
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.data.sources.opening import stored_columns
+from tacit.data.source_opening import stored_columns
+from tacit.data.store.packed_file import is_packed, schema_of_packed
 from tacit.errors import InvalidParameter
-from tacit.reports.facts import column_in_words
 
 app = typer.Typer(
     help="Schemas: what may be known about a table without its records.", no_args_is_help=True, rich_markup_mode=None
@@ -31,6 +32,8 @@ def draft(source: Source, as_json: AsJson = False, quiet: Quiet = False) -> None
     Names and stored types are written as TOML. No value is looked at.
     """
     with answering(as_json, quiet) as out:
+        if is_packed(source):
+            raise InvalidParameter("packed records have their schema: `tacit records show` prints it.")
         place = source_of(source)
         toml = Schema.draft(place)
         columns = [{"name": name, "stored": stored.words} for name, stored in stored_columns(place).items()]
@@ -72,7 +75,9 @@ def check(
             raise InvalidParameter("--unit, --epsilon, --ledger and --seed are about a table: give --data as well.")
         if epsilon is None and (ledger, seed) != (None, None):
             raise InvalidParameter("--ledger and --seed are for looking at values: give --epsilon as well.")
-        records = None if data is None else Records(source_of(data), declared, unit=unit)
+        if data is not None and is_packed(data) and schema_of_packed(Path(data)) != declared:
+            raise InvalidParameter("these records were packed under another schema: `tacit records show` prints it.")
+        records = None if data is None else opened(data, declared, out, unit=unit)
         n = None if records is None else records.n
         found = None
         if records is not None and epsilon is not None:
@@ -100,13 +105,13 @@ def check(
             plain["words"] = list(found.words)
             plain["noise"] = found.noise_error
             plain["guarantee"] = found.release.guarantee
-        elif n is not None:
+        elif records is not None:
             # At which shares of missing and undeclared values are told to within 5 %, by public facts.
             count = len(declared.columns)
-            enough = f"{max(0.001, 2 * count * math.log(40 * count) / (0.05 * n)):.1g}"
+            enough = f"{max(0.001, 2 * count * math.log(40 * count) / (0.05 * records.n)):.1g}"
             out.note(
                 f"Whether the values fit is not looked at: --epsilon {enough} --ledger ... asks, with noise of some 5 "
-                f"% of the {'records' if unit is None else 'persons'}."
+                f"% of the {records.whom.kind}s."
             )
         out.result(plain, "\n".join(lines))
 

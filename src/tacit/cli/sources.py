@@ -8,16 +8,25 @@ from typing import Annotated, Any, cast
 import typer
 
 from tacit.accounting.ledger import Ledger
+from tacit.cli.answering import Answering
 from tacit.data.columns import Key
 from tacit.data.records import Records
 from tacit.data.schema import Schema
+from tacit.data.store.packed_file import is_packed, schema_of_packed
 from tacit.errors import InvalidParameter
 from tacit.estimators.learned_from import HELD_OUT, LearnedFrom
+from tacit.numerics.progress import progress
 
 Source = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a database's address and #table.")
+    str,
+    typer.Argument(
+        help="A CSV or Parquet file, a folder of them, a database's address and #table, or records that were packed."
+    ),
 ]
-SchemaFile = Annotated[Path, typer.Option("--schema", help="The columns, declared: tacit schema draft begins one.")]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", help="The columns, declared: tacit schema draft begins one. Packed records have theirs."),
+]
 LedgerAddress = Annotated[
     str | None, typer.Option("--ledger", help="The account to charge: sqlite:///file.db or postgresql://host/database.")
 ]
@@ -56,9 +65,24 @@ def source_of(text: str) -> Any:
     return text
 
 
-def opened(text: str, schema: Schema, *, unit: str | None, key: str | None, part: str = "all") -> Records:
-    """Open records, and take a part of them."""
-    return part_of(Records(source_of(text), schema, unit=unit, key=key), part)
+def schema_of(schema: Path | None, text: str) -> Schema:
+    """Read what was declared about a table, which packed records bring along."""
+    if is_packed(text):
+        if schema is not None:
+            raise InvalidParameter("packed records bring their schema along. Leave --schema out.")
+        return schema_of_packed(Path(text))
+    if schema is None:
+        raise InvalidParameter("a table needs its --schema: `tacit schema draft` begins one.")
+    return Schema.load(schema)
+
+
+def opened(text: str, schema: Schema, out: Answering, *, unit: str | None = None, key: str | None = None) -> Records:
+    """Open records, packed ones under the schema that they bring along, and show how far that is where it is public."""
+    with (
+        out.progress("reading records") as step,
+        progress(rows=lambda done, total: step(completed=done, total=total)),
+    ):
+        return Records(source_of(text), None if is_packed(text) else schema, unit=unit, key=key)
 
 
 def part_of(records: Records, part: str) -> Records:
@@ -73,10 +97,17 @@ def part_of(records: Records, part: str) -> Records:
 
 
 def to_judge(
-    origin: LearnedFrom | None, text: str, schema: Schema, unit: str | None, key: str | None, part: str | None
+    origin: LearnedFrom | None,
+    text: str,
+    schema: Schema,
+    out: Answering,
+    *,
+    unit: str | None,
+    key: str | None,
+    part: str | None,
 ) -> tuple[Records, str]:
     """Open the records to judge a model on, and say which part they are: by default one that it did not learn from."""
-    records = opened(text, schema, unit=unit, key=key)
+    records = opened(text, schema, out, unit=unit, key=key)
     known = origin is not None and origin.table == records.table_name
     if origin is None or origin.whole or (part is not None and not known):
         return part_of(records, part or "all"), part or "all"
@@ -87,7 +118,7 @@ def to_judge(
             f"part that was not learned from: --part train or test{f' with --key {origin.key}' if origin.key else ''}."
         )
     if records.key is None and origin.key:
-        records = opened(text, schema, unit=origin.unit or None, key=origin.key)
+        records = opened(text, schema, out, unit=origin.unit or None, key=origin.key)
     if part in (None, "train", "test") and (records.key or "") != origin.key:
         raise InvalidParameter(
             f"the model learned from {origin}: parts by {records.key or 'their place'} overlap that, so none of them "
@@ -139,4 +170,4 @@ def account(
 def to_predict(schema: Schema, features: Sequence[str]) -> Schema:
     """Return the part of a schema that predictions need: neither target nor ids."""
     columns = {name: column for name, column in schema.columns.items() if name in features}
-    return Schema({name: column for name, column in columns.items() if not isinstance(column, Key)})
+    return Schema({name: column for name, column in columns.items() if not isinstance(column, Key)}, form=schema.form)

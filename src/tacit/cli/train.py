@@ -11,7 +11,6 @@ from tacit.cli.answering import AsJson, Quiet, answering, example
 from tacit.cli.paying import finish, foretell, names_of, priced, telling, warn_of_classes, warn_unpaid
 from tacit.cli.places import Inputs
 from tacit.data.records import Records
-from tacit.data.schema import Schema
 from tacit.estimators.odd_terms import warn_of_charge
 from tacit.models.file import check_declared
 from tacit.reports.card import Card
@@ -25,8 +24,8 @@ EXAMPLE = example(
 
 def train(
     source: sources.Source,
-    schema: sources.SchemaFile,
     epsilon: Annotated[float, typer.Option(help="How much privacy the model may cost; usual values are 0.1 to 10.")],
+    schema: sources.SchemaFile = None,
     delta: Annotated[float, typer.Option(help="The chance that the promise may fail; 0 promises for sure.")] = 0.0,
     method: methods.MethodName = "auto",
     kernel: Annotated[methods.Shape | None, typer.Option(help="Of --method kernel; quadratic by default.")] = None,
@@ -52,11 +51,11 @@ def train(
     """Train a private model: charge the ledger, learn, and write the model, its card and a report."""
     with answering(as_json, quiet) as out:
         files = products.Files(report or output.with_suffix(".html"), output, card, overwrite)
-        declared, added = Schema.load(schema), products.Added.read(about, audit)
+        declared, added = sources.schema_of(schema, source), products.Added.read(about, audit)
         check_declared(declared)
         warn_of_classes(declared, out)
         paying = sources.account(ledger, account_name, seed, epsilon, part)
-        records = sources.opened(source, declared, unit=unit, key=key, part=part)
+        records = sources.part_of(sources.opened(source, declared, out, unit=unit, key=key), part)
         model = methods.model_for(
             method,
             records,
@@ -88,12 +87,10 @@ def train(
             ("--landmarks", None if landmarks is None else products.name_of(landmarks)),
             *(("--class-weight", text) for text in class_weight or ()),
             ("--curves", None if curves == "auto" else curves),
-            *products.terms_of(records, part, ledger, account_name, seed),
+            *products.terms_of(records, source, part, ledger, account_name, seed),
             ("--output", output.name),
         ]
-        again = products.repeated(
-            "train", products.name_of(source), "--schema", schema.name, epsilon=epsilon, options=options
-        )
+        again = products.repeated("train", *products.table_in_words(source, schema), epsilon=epsilon, options=options)
 
         model.ledger = paying
         with telling(paying):

@@ -11,7 +11,6 @@ from tacit.cli.methods import MethodName, model_for
 from tacit.cli.paying import finish, foretell, names_of, priced, telling, warn_unpaid
 from tacit.cli.places import Inputs
 from tacit.data.curves import MOST_KNOTS
-from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
 from tacit.model_selection import PrivateSearch
 from tacit.models.file import USUAL_KNOTS, check_declared
@@ -23,11 +22,11 @@ EXAMPLE = example(
 
 def tune(
     source: sources.Source,
-    schema: sources.SchemaFile,
     epsilon: Annotated[float, typer.Option(help="How much everything may cost: all fits, all scores, the model.")],
     candidates: Annotated[
         list[str], typer.Option("--try", help="Values to try, such as alpha=auto,0.01,0.1; one option a parameter.")
     ],
+    schema: sources.SchemaFile = None,
     delta: Annotated[float, typer.Option(help="Must be 0: the runs of a search are pure.")] = 0.0,
     method: MethodName = "auto",
     runs: Annotated[float | None, typer.Option(help="How many fits on average; by default 50 or more.")] = None,
@@ -56,11 +55,11 @@ def tune(
             raise InvalidParameter(
                 "--delta must be 0 in a search: its runs are pure, as nothing bounds what many of them make of a delta."
             )
-        declared, added = Schema.load(schema), products.Added.read(about)
+        declared, added = sources.schema_of(schema, source), products.Added.read(about)
         grid = _grid(candidates)
         check_declared(declared, knots=MOST_KNOTS if "curves" in grid else USUAL_KNOTS)
         paying = sources.account(ledger, account_name, seed, epsilon, part)
-        records = sources.opened(source, declared, unit=unit, key=key, part=part)
+        records = sources.part_of(sources.opened(source, declared, out, unit=unit, key=key), part)
         search = PrivateSearch(
             model_for(method, records, source=source),
             grid,
@@ -80,12 +79,10 @@ def tune(
             *(("--try", text) for text in candidates),
             ("--method", None if method == "auto" else method),
             ("--runs", None if runs is None else f"{runs:g}"),
-            *products.terms_of(records, part, ledger, account_name, seed),
+            *products.terms_of(records, source, part, ledger, account_name, seed),
             ("--output", output.name),
         ]
-        again = products.repeated(
-            "tune", products.name_of(source), "--schema", schema.name, epsilon=epsilon, options=options
-        )
+        again = products.repeated("tune", *products.table_in_words(source, schema), epsilon=epsilon, options=options)
 
         search.ledger = paying
         with telling(paying):

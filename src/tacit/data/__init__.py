@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from tacit.data.bounded import BoundedRows, stated_filled, stated_norm
 from tacit.data.bundled import adult_schema, load_adult
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
+from tacit.data.file_form import FileForm
 from tacit.data.levels import Category, Flag, Ordinal
+from tacit.data.readers.spark import SparkFolder
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 
@@ -20,6 +22,7 @@ __all__ = [
     "BoundedRows",
     "Category",
     "Column",
+    "FileForm",
     "Flag",
     "Ignored",
     "Key",
@@ -29,6 +32,7 @@ __all__ = [
     "PublicEncoder",
     "Records",
     "Schema",
+    "SparkFolder",
     "adult_schema",
     "load_adult",
     "stated_filled",

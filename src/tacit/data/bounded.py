@@ -14,7 +14,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from tacit.data.streamed import StreamedRows
+from tacit.data.store.lazy_rows import StreamedRows
 from tacit.numerics.arrays import Floats
 
 

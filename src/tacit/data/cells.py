@@ -36,7 +36,8 @@ def numbers_of(values: object) -> Floats:
             "pandas.to_numeric(column, errors='coerce') makes what is no number missing."
         )
     # Null is NaN in such an array, and whole numbers are rounded one by one, just as `numbers` does it.
-    cells = column_of(_typed(values) if stored in _PLAIN_NUMBERS else values)
+    at_once = stored in _PLAIN_NUMBERS and not isinstance(values, np.ma.MaskedArray)
+    cells = column_of(np.asarray(values) if at_once else values)
     if cells.dtype == object and are_all(cells, float, int, bool):
         with contextlib.suppress(OverflowError):
             return cells.astype(np.float64)
@@ -51,15 +52,11 @@ def truths_of(flags: object) -> Truths:
             f"flags must be truth values such as age > 60, or word == 'yes', got a column of type {stored}."
         )
     # With a null among them such an array holds objects, which are still the same cells.
-    cells = column_of(_typed(flags) if stored.startswith("bool") else flags)
+    at_once = stored.startswith("bool") and not isinstance(flags, np.ma.MaskedArray)
+    cells = column_of(np.asarray(flags) if at_once else flags)
     if cells.dtype == np.bool_:
         return cells
     return np.fromiter((text(cell) in _TRUE for cell in cells), np.bool_, len(cells))
-
-
-def _typed(values: object) -> object:
-    """Return a column of one stored type as an array at once, unless it has a mask."""
-    return values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
 
 
 def column_of(values: object) -> NDArray[Any]:

@@ -29,9 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.checks import finite_number
-from tacit.data.values import BLANKS, DAY, EPOCH, MISSING_MOMENT, AnyArray, keys, microseconds, moments, numbers
+from tacit.data.file_form import BLANKS, STANDARD, FileForm
+from tacit.data.values import DAY, EPOCH, MISSING_MOMENT, AnyArray, keys, microseconds, moments, numbers
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats, Integers, Truths
+from tacit.numerics.arrays import Floats, Integers
 
 _FINE = 32
 _STRIP = 16_384
@@ -83,8 +84,11 @@ class Column(ABC):
         return np.empty(0)
 
     @abstractmethod
-    def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
-        """Return every cell as a bounded float or a whole number, and how it fared; each by its value alone."""
+    def clean(self, values: AnyArray, form: FileForm = STANDARD) -> tuple[AnyArray, State]:
+        """Return every cell as a bounded float or a whole number, and how it fared; each by its value alone.
+
+        What a text means is said by `form`.
+        """
 
     def code(self, cleaned: AnyArray) -> Floats:
         """Return a block with one row of norm at most `largest` per cleaned value: by default, of its line."""
@@ -156,37 +160,28 @@ class Number(Column):
         middle = self.low + (math.expm1(math.log1p(width) / 2) if self.log else width / 2)
         return 0.0 if abs(middle) < SMALLEST else min(max(middle, self.low), self.high)
 
-    def clean(self, values: AnyArray) -> tuple[Floats, State]:
+    def clean(self, values: AnyArray, form: FileForm = STANDARD) -> tuple[Floats, State]:
         """Clamp to the bounds; a missing number becomes `fallback`."""
-        read = numbers(values)
-        cleaned, state = np.empty(len(read)), np.empty(len(read), dtype=np.int8)
-        for start in range(0, len(read), _STRIP):
-            strip = slice(start, start + _STRIP)
-            gone = self._clean(read[strip], cleaned[strip])
-            np.multiply((read[strip] < self.low) | (read[strip] > self.high), np.int8(2), out=state[strip])
-            state[strip] += gone
-        return cleaned, state
-
-    def cleaned(self, read: Floats) -> Floats:
-        """Do the same with floats, without telling how they fared."""
-        found = np.empty(len(read))
-        for start in range(0, len(read), _STRIP):
-            self._clean(read[start : start + _STRIP], found[start : start + _STRIP])
-        return found
-
-    def _clean(self, read: Floats, inside: Floats) -> Truths:
-        """Clean some numbers that stay in a cache meanwhile; return which are missing."""
+        read = numbers(values, form)
+        cleaned, state = np.empty(len(read)), np.zeros(len(read), dtype=np.int8)
         with np.errstate(all="ignore"):
-            np.clip(read, self.low, self.high, out=inside, dtype=np.float64)
-            gone = np.isnan(inside)
-            if gone.any():
-                inside[gone] = self.fallback
-            if self.low <= 0 <= self.high:
-                # Bounds are 0 or far from it: elsewhere nothing is near 0. So -0.0 becomes 0.0, too.
-                tiny = np.abs(inside) < SMALLEST
-                if tiny.any():
-                    inside[tiny] = 0.0
-        return gone
+            # Some at a time that stay in a cache meanwhile; nearly all are as declared.
+            for start in range(0, len(read), _STRIP):
+                part, inside, fared = (each[start : start + _STRIP] for each in (read, cleaned, state))
+                np.clip(part, self.low, self.high, out=inside)
+                # What is no number differs from itself.
+                moved = inside != part
+                if moved.any():
+                    np.multiply(moved, np.int8(2), out=fared)
+                    gone = np.isnan(part)
+                    fared[gone] = 1
+                    inside[gone] = self.fallback
+                if self.low <= 0 <= self.high:
+                    # Bounds are 0 or far from it: elsewhere nothing is near 0. So -0.0 becomes 0.0, too.
+                    tiny = np.abs(inside) < SMALLEST
+                    if tiny.any():
+                        inside[tiny] = 0.0
+        return cleaned, state
 
     @property
     def line(self) -> Line:
@@ -240,9 +235,9 @@ class Moment(Column):
         low, high = self.ends
         return (low + high) // 2 if self.missing is None else _instant("missing", self.missing)
 
-    def clean(self, values: AnyArray) -> tuple[Floats, State]:
+    def clean(self, values: AnyArray, form: FileForm = STANDARD) -> tuple[Floats, State]:
         """Return the day since 1970 began, with the time of the day as its fraction, between the ends."""
-        read = moments(values)
+        read = moments(values, form)
         low, high = self.ends
         gone = read == MISSING_MOMENT
         beyond = (read < low) | (read > high)
@@ -278,9 +273,9 @@ class Uncoded(Column):
 class Key(Uncoded):
     """An id (whole numbers, text, UUIDs): never coded, never asked about; it may fix the part that a record is in."""
 
-    def clean(self, values: AnyArray) -> tuple[Integers, State]:
+    def clean(self, values: AnyArray, form: FileForm = STANDARD) -> tuple[Integers, State]:
         """Return a public whole number for every id."""
-        return keys(values), np.zeros(len(values), dtype=np.int8)
+        return keys(values, form), np.zeros(len(values), dtype=np.int8)
 
 
 @final
@@ -288,7 +283,7 @@ class Key(Uncoded):
 class Ignored(Uncoded):
     """A column that is known but not used."""
 
-    def clean(self, values: AnyArray) -> tuple[AnyArray, State]:
+    def clean(self, values: AnyArray, form: FileForm = STANDARD) -> tuple[AnyArray, State]:
         """Return nothing of the values."""
         return np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
 

@@ -1,12 +1,12 @@
 """How many rows each person has, counted some rows at a time: for tables whose rows are too many for memory."""
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
 
-from tacit.data.persons import shares_of
-from tacit.data.values import MISSING_KEY
-from tacit.numerics.arrays import Floats, Integers
+from tacit.data.values import MISSING_KEY, AnyArray
+from tacit.numerics.arrays import Codes, Integers, Truths
 
 _FEWEST = 2**20
 """How many ids wait at least until they are counted."""
@@ -16,7 +16,7 @@ _FEWEST = 2**20
 class CountedPersons:
     """The rows of each person: a dozen bytes for a person, and none for a row.
 
-    Guarantee: `n` and `weights` are those of `Persons` of all ids together.
+    Guarantee: `n` and `rows` are those of `Persons` of all ids together.
     Assumes: as `Persons`.
     Reference: persons.md, "Weights".
     """
@@ -41,6 +41,17 @@ class CountedPersons:
             return
         ids, rows = np.unique(np.concatenate(self._waiting), return_counts=True)
         self._waiting = []
+        self._insert(ids, rows)
+
+    def merge(self, other: "CountedPersons") -> None:
+        """Count the rows that were counted elsewhere, too."""
+        self._count()
+        other._count()
+        self._missing += other._missing
+        self._insert(other._ids, other._rows)
+
+    def _insert(self, ids: AnyArray, rows: Integers) -> None:
+        """Put ids in their order, and how many rows each has, among those before."""
         places = np.searchsorted(self._ids, ids)
         there = places < len(self._ids)
         there[there] = self._ids[places[there]] == ids[there]
@@ -54,10 +65,32 @@ class CountedPersons:
         self._count()
         return len(self._ids) + self._missing
 
-    def weights(self, ids: Integers) -> Floats:
-        """Return the weights of some of the rows that were counted, given their ids."""
+    def among(self, chosen: Callable[[Integers], Truths]) -> "CountedPersons":
+        """Return those of the persons whose ids are chosen."""
+        self._count()
+        found, kept = CountedPersons(), chosen(self._ids.astype(np.int64))
+        found._ids, found._rows = self._ids[kept], self._rows[kept]
+        found._missing = self._missing * int(chosen(np.array([MISSING_KEY]))[0])
+        return found
+
+    def places(self, ids: Integers) -> Codes:
+        """Return the place of each of some ids among all, those that are missing or not here at the last one."""
+        self._count()
+        found = np.searchsorted(self._ids, ids)
+        there = found < len(self._ids)
+        there[there] = self._ids[found[there]] == ids[there]
+        return np.where(there, found, len(self._ids))
+
+    @property
+    def named(self) -> int:
+        """How many persons have an id."""
+        self._count()
+        return len(self._ids)
+
+    def rows(self, ids: Integers) -> Integers:
+        """Return how many rows the person of each of some rows has, given their ids."""
         self._count()
         known = ids != MISSING_KEY
         rows = np.ones(len(ids), dtype=np.int64)
         rows[known] = self._rows[np.searchsorted(self._ids, ids[known].astype(np.int32))]
-        return shares_of(rows)
+        return rows

@@ -148,8 +148,3 @@ def _checked_knots(knots: object) -> int:
             f"among them, got {knots!r}. Ask for 3 to 33, or for curves=False."
         )
     return count
-
-
-def surface_names(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    """Name the products of two codes."""
-    return tuple(f"{one} * {other}" for one in first for other in second)

@@ -1,6 +1,6 @@
 """Drafts of schemas: what a catalogue says about a table, as TOML with the rest left for a person to fill in."""
 
-from tacit.data.sources.opening import stored_columns
+from tacit.data.source_opening import stored_columns
 from tacit.data.stored import Stored
 from tacit.data.toml import key_of
 
@@ -15,7 +15,14 @@ _HEAD = """\
 #   moment     low = "2015-01-01", high = "2024-12-31"; missing = a date
 #   key        an id: never coded, may fix the part that a record is in
 #   ignored    not used
-# Text is compared without blanks at its ends. Name the column to predict:
+# Text is compared without blanks at its ends. How the table writes it, if not as numbers 1.5 and dates 2015-01-31:
+# [file]
+# separator = ";"
+# decimal = ","              also thousands = "."
+# encoding = "cp1252"
+# missing = ["NA", "-"]      words that mean a missing cell
+# dates = ["%d.%m.%Y"]
+# Name the column to predict, above [file] and all columns:
 # target = "..."
 """
 

@@ -10,6 +10,7 @@ the hats of curves (docs/decisions/0013-curves.md).
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any, Literal, Self, final
@@ -19,15 +20,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Column, Lines
-from tacit.data.curves import Curves, checked_pairs, curves_of, product, surface_names, with_curve
-from tacit.data.frames import clean_columns, read_columns
+from tacit.data.curves import Curves, checked_pairs, curves_of, product, with_curve
+from tacit.data.frames import clean_columns, read_table
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.data.sources.table import Block
+from tacit.data.store.store import Block
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
-from tacit.numerics.threads import ahead
+from tacit.secret import open_secret
 
 Code = Callable[[Block], Floats]
 """Makes some columns of encoded rows from cleaned cells, before rows are scaled."""
@@ -47,6 +48,54 @@ _FEWEST, _MOST = 1000, 4000
 _LOT = 2**20
 """How many numbers a lot of streamed rows has at most."""
 _MOST_PRODUCTS = 10_000
+
+
+@final
+@dataclass(frozen=True)
+class RowCoder:
+    """Makes rows of so many numbers of cleaned cells, each row by itself.
+
+    `codes` make the columns, side by side, each with how many of its numbers are not 0; `largest`, if given, is the
+    squared length that all rows are divided by the root of.
+    """
+
+    width: int
+    codes: Sequence[tuple[Code, int]]
+    constant: bool
+    largest: float | None
+
+    def rows(self, cleaned: Block) -> Floats:
+        """Return a row for each of some cleaned cells."""
+        rows = np.empty((len(next(iter(cleaned.values()))), self.width))
+        self.fill(rows, cleaned)
+        return rows
+
+    def fill(self, rows: Floats, cleaned: Block) -> None:
+        """Fill rows, a strip of them at a time."""
+        strip = min(_MOST, max(_FEWEST, _STRIP // self.width))
+        for start in range(0, len(rows), strip):
+            some = slice(start, start + strip)
+            self._fill(rows[some], {name: cells[some] for name, cells in cleaned.items()})
+
+    def _fill(self, rows: Floats, cleaned: Block) -> None:
+        squares, end = np.zeros(len(rows)), 0
+        with np.errstate(all="ignore"):
+            for code, filled in self.codes:
+                block = code(cleaned)
+                start, end = end, end + block.shape[1]
+                rows[:, start:end] = block
+                if filled == 1:
+                    squares += np.einsum("ij,ij->i", block, block)
+                else:
+                    # Column by column: a sum along rows may be taken in another order for another number of rows.
+                    for square in np.square(block).T:
+                        squares += square
+            if self.constant:
+                rows[:, end] = CONSTANT
+                squares += CONSTANT**2
+            if self.largest is not None:
+                squares[:] = self.largest
+            rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
 
 
 @final
@@ -108,9 +157,9 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Check the parameters and that the declared columns are there; nothing else is looked at."""
         self._check()
         if isinstance(X, Records):
-            self._from(X)
+            self.columns_of(X)
         else:
-            self._read(X)
+            read_table(X, self.schema.inputs, self.schema.features)
         self.n_features_in_ = len(self.schema.inputs)
         self.feature_names_in_ = np.array(self.schema.inputs, dtype=object)
         return self
@@ -119,15 +168,15 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode `Records`, a table, or rows in the order of `schema.inputs`; works before `fit` too."""
         self._check()
         if isinstance(X, Records):
-            blocks = list(X.blocks(self._from(X)))
+            view = open_secret(X.secret)
+            coder, end = self.coder(), 0
+            rows = np.empty((view.rows, coder.width))
+            for block in view.blocks(self.columns_of(X)):
+                start, end = end, end + len(block[self.schema.features[0]])
+                coder.fill(rows[start:end], block)
         else:
             declared = {name: self.schema.columns[name] for name in self.schema.features}
-            blocks = [clean_columns(X, declared, order=self.schema.inputs)]
-        lengths = [len(block[self.schema.features[0]]) for block in blocks]
-        rows, end = np.empty((sum(lengths), len(self._outputs()))), 0
-        for block, length in zip(blocks, lengths, strict=True):
-            start, end = end, end + length
-            self._fill_all(rows[start:end], block)
+            rows = self.coder().rows(clean_columns(X, declared, self.schema.inputs, self.schema.form))
         return BoundedRows(rows, data_norm=self.data_norm, has_constant=self.constant, filled=self.filled)
 
     @property
@@ -150,60 +199,25 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """How many numbers an encoded row has."""
         return len(self._outputs())
 
-    def stream(self, records: Records, beside: tuple[str, ...] = ()) -> Iterator[tuple[Floats, Block]]:
-        """Yield encoded rows, some at a time, each lot with the cleaned cells of its own and of the columns beside.
+    def coder(self) -> "RowCoder":
+        """Return what makes rows of cleaned cells, with all that follows from the schema worked out."""
+        largest = self._largest() if self.norm == "bound" else None
+        return RowCoder(self.width, tuple(self._codes()), self.constant, largest)
 
-        Features and what stands beside them come from one reading: rows of a database have no fixed place.
-        """
+    def stream(self, records: Records) -> Iterator[Floats]:
+        """Yield the encoded rows of records, some at a time."""
         self._check()
-        blocks = records.blocks(tuple(dict.fromkeys((*self._from(records), *beside))))
-        lots = (lot for block in blocks for lot in self.lots(block))
-        yield from ahead(lots) if records.table.read_ahead else lots
+        coder = self.coder()
+        lot = max(_FEWEST, _LOT // coder.width)
+        yield from map(coder.rows, open_secret(records.secret).blocks(self.columns_of(records), lot))
 
-    def lots(self, block: Block) -> Iterator[tuple[Floats, Block]]:
-        """Encode cleaned cells, some rows at a time; each lot comes with its cells."""
-        lot = max(_FEWEST, _LOT // self.width)
-        for start in range(0, len(block[self.schema.features[0]]), lot):
-            cells = {name: column[start : start + lot] for name, column in block.items()}
-            rows = np.empty((len(cells[self.schema.features[0]]), self.width))
-            self._fill_all(rows, cells)
-            yield rows, cells
-
-    def _from(self, records: Records) -> tuple[str, ...]:
+    def columns_of(self, records: Records) -> tuple[str, ...]:
         """Return the columns to encode, if these records declare them as the schema does."""
         declared = records.schema.columns
         for name in self.schema.features:
             if declared.get(name) != self.schema.columns[name]:
                 raise InvalidParameter(f"the records declare the column {name!r} in another way than the encoder.")
         return self.schema.features
-
-    def _fill_all(self, rows: Floats, cleaned: Block) -> None:
-        """Encode cleaned cells, a strip of rows at a time."""
-        strip, codes = min(_MOST, max(_FEWEST, _STRIP // self.width)), list(self._codes())
-        for start in range(0, len(rows), strip):
-            some = slice(start, start + strip)
-            self._fill(rows[some], {name: cells[some] for name, cells in cleaned.items()}, codes)
-
-    def _fill(self, rows: Floats, cleaned: Block, codes: Sequence[tuple[Code, int]]) -> None:
-        """Encode cleaned cells, a row for each."""
-        squares, end = np.zeros(len(rows)), 0
-        with np.errstate(all="ignore"):
-            for code, filled in codes:
-                block = code(cleaned)
-                start, end = end, end + block.shape[1]
-                rows[:, start:end] = block
-                if filled == 1:
-                    squares += np.einsum("ij,ij->i", block, block)
-                else:
-                    # Column by column: a sum along rows may be taken in another order for another number of rows.
-                    for square in np.square(block).T:
-                        squares += square
-            if self.constant:
-                rows[:, end] = CONSTANT
-                squares += CONSTANT**2
-            if self.norm == "bound":
-                squares[:] = self._largest()
-            rows *= (_MARGIN / np.maximum(np.sqrt(squares), _SHORTEST))[:, None]
 
     def get_feature_names_out(self, input_features: object = None) -> AnyArray:
         """Name the encoded columns; the declared names are used whatever `input_features` says."""
@@ -250,7 +264,8 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Name the encoded columns, the constant last."""
         names = [output for name in self.schema.features for output in self.outputs_of(name)]
         for first, second in self.pairs:
-            names += surface_names(*(self.outputs_of(name, _SURFACE_KNOTS) for name in (first, second)))
+            outputs = [self.outputs_of(name, _SURFACE_KNOTS) for name in (first, second)]
+            names += [f"{one} * {other}" for one in outputs[0] for other in outputs[1]]
         return [*names, _CONSTANT] if self.constant else names
 
     def _curves(self, name: str, most: int = 10**9) -> Curves | None:
@@ -262,11 +277,6 @@ class PublicEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The pairs of columns that interact."""
         return checked_pairs(self.interactions, self.schema.features)
-
-    def _read(self, X: object) -> list[AnyArray]:
-        """Return the columns to encode."""
-        self._check()
-        return read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
 
     def _codes(self) -> Iterator[tuple[Code, int]]:
         """How cells become blocks, those of straight lines side by side at once; each with how many are not 0."""

@@ -8,6 +8,7 @@ read when they are asked for: nobody looks at those of a column that was not dec
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -15,36 +16,34 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import issparse
 
+from tacit.data.arrow_cells import clean_arrow
 from tacit.data.columns import Column, State
+from tacit.data.file_form import STANDARD, FileForm
 from tacit.data.labels import column as cells_of
 from tacit.data.labels import has_order, series_cells
 from tacit.data.stored import Stored, StoredKind, nearest_name
-from tacit.data.values import MISSING_MOMENT, UNREADABLE, AnyArray, objects
+from tacit.data.values import UNREADABLE, AnyArray, objects
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Codes
+from tacit.numerics.arrays import unmasked
 from tacit.numerics.attempts import attempt
-
-Repeated = tuple[AnyArray, Codes]
-"""Cells, each different one once, and which of them stands at each place."""
 
 
 @final
 @dataclass(frozen=True)
 class Unread:
-    """A column: what it is stored as, and how its cells are read; `repeated` may read each different one once."""
+    """A column: what it is stored as, and how its cells are read; `arrow` may give them in Arrow's form instead."""
 
     stored: Stored
     cells: Callable[[], AnyArray]
-    repeated: Callable[[], Repeated | None] = lambda: None
+    arrow: Callable[[], Any] | None = None
 
-    def cleaned(self, column: Column) -> tuple[AnyArray, State]:
+    def cleaned(self, column: Column, form: FileForm = STANDARD) -> tuple[AnyArray, State]:
         """Return every cell cleaned by a declaration, and how it fared."""
-        found = self.repeated()
-        if found is None:
-            return column.clean(self.cells())
-        different, places = found
-        values, states = column.clean(different)
-        return values.take(places), states.take(places)
+        if (arrow := self.arrow) is not None:
+            found = attempt(lambda: clean_arrow(arrow(), column, form), None)
+            if found is not None:
+                return found
+        return column.clean(self.cells(), form)
 
 
 UnreadTable = Mapping[str, Unread]
@@ -54,40 +53,36 @@ _ARRAY_KINDS: Mapping[str, StoredKind] = {
     "b": "truth", "i": "whole", "u": "whole", "f": "real", "U": "text", "T": "text", "M": "moment", "O": "cells",
 }  # fmt: skip
 _KINDS: Mapping[str, StoredKind] = {
-    "Boolean": "truth", "Decimal": "decimal", "Categorical": "cells", "Enum": "cells",
-    "Object": "cells", "Unknown": "cells",
+    "Boolean": "truth", "Decimal": "decimal", "String": "text", "Date": "day", "Datetime": "moment",
+    "Categorical": "cells", "Enum": "cells", "Object": "cells", "Unknown": "cells",
 }  # fmt: skip
-_WIDE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+_CELL_BY_CELL = ("Float16", "Int128", "UInt128", "Object", "Unknown")
+"""Types that Arrow has not, or would round."""
 
 
-def read_columns(table: object, wanted: Sequence[str], order: Sequence[str]) -> list[AnyArray]:
-    """Return the wanted columns of a table, each as an array with one cell per record.
+def clean_columns(
+    table: object, declared: Mapping[str, Column], order: Sequence[str], form: FileForm = STANDARD
+) -> dict[str, AnyArray]:
+    """Return the declared columns of a table, each with one cleaned cell per record.
 
-    `order` says which columns the rows of a table without names hold. Columns that are not wanted may be
-    there; a wanted one that is not there is an error.
+    `order` says which columns the rows of a table without names hold. Columns that are not declared may be
+    there; a declared one that is not there is an error.
     """
-    found = read_table(table, order, wanted)
-    columns = [found[name].cells() for name in wanted]
-    check_lengths(columns)
-    return columns
-
-
-def clean_columns(table: object, declared: Mapping[str, Column], order: Sequence[str]) -> dict[str, AnyArray]:
-    """Return the declared columns of a table, each with one cleaned cell per record; as `read_columns` otherwise."""
     found = read_table(table, order, tuple(declared))
-    columns = {name: found[name].cleaned(column)[0] for name, column in declared.items()}
+    columns = {name: found[name].cleaned(column, form)[0] for name, column in declared.items()}
     check_lengths(columns.values())
     return columns
 
 
-def check_lengths(columns: Iterable[Sized]) -> int:
-    """Return how many records columns have; refuse columns that are not equally long, or empty."""
+def check_lengths(columns: Iterable[Sized], least: int = 1) -> int:
+    """Return how many records columns have; refuse columns that are not equally long, or too short."""
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InvalidParameter(f"all columns of a table must be equally long, got lengths {sorted(lengths)!r}.")
-    if lengths in ({0}, set()):
+    length = lengths.pop() if lengths else 0
+    if length < least:
         raise InvalidParameter("a table needs at least one record, got 0.")
-    return lengths.pop()
+    return length
 
 
 def read_table(table: object, order: Sequence[str], wanted: Sequence[str] | None = None) -> UnreadTable:
@@ -122,7 +117,7 @@ def _from_array(table: AnyArray, order: Sequence[str], wanted: Sequence[str] | N
         )
     if table.dtype.kind == "c":
         raise InvalidParameter("Complex data not supported. Pass real numbers.")
-    plain = np.ma.filled(table.astype(object), None) if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
+    plain = np.asarray(unmasked(table, None))
     return {name: Unread(_UNTYPED, partial(_cells, plain[:, order.index(name)])) for name in _names(wanted, order)}
 
 
@@ -135,15 +130,11 @@ def _from_records(table: Sequence[Any], order: Sequence[str], wanted: Sequence[s
 
 
 def _picked(table: Sequence[Any], name: str, place: int) -> AnyArray:
-    return objects([_cell(record, name, place) for record in table])
+    """Return what each record has under a name or at a place, None where it has nothing."""
+    return objects([attempt(partial(_cell, record, name, place), UNREADABLE) for record in table])
 
 
 def _cell(record: object, name: str, place: int) -> object:
-    """Return what a record has under a name or at a place, None where it has nothing."""
-    return attempt(lambda: _picked_off(record, name, place), UNREADABLE)
-
-
-def _picked_off(record: object, name: str, place: int) -> object:
     if isinstance(record, Mapping):
         return record.get(name)
     if isinstance(record, list | tuple | np.ndarray) and 0 <= place < len(record):
@@ -166,7 +157,7 @@ def _from_frame(table: object, order: Sequence[str], wanted: Sequence[str] | Non
             "pass a dict of columns."
         ) from None
     try:
-        frame = nw.from_native(_unbatched(table), eager_only=True)  # type: ignore[call-overload]
+        frame: Any = nw.from_native(_unbatched(table), eager_only=True)
     except nw.exceptions.DuplicateError:
         raise InvalidParameter("a table must not have two columns of the same name. Rename one.") from None
     except TypeError:
@@ -187,6 +178,30 @@ def is_array(table: object) -> bool:
     return typed and len(getattr(table, "shape", ())) == 2
 
 
+def _from_series(series: Any) -> Unread:
+    """Say how a column of a data frame is stored and read; a null becomes a cell that reads as missing."""
+    native = series.to_native()
+    dtype = getattr(native, "dtype", None)
+
+    def listed() -> AnyArray:
+        return objects(series_cells(native))
+
+    if dtype == np.dtype(object):
+        # narwhals would look at the cells to tell what such a column holds.
+        return Unread(_UNTYPED, listed)
+    kind, name = series.dtype, str(series.dtype)
+    otherwise: StoredKind = "real" if kind.is_float() else "whole" if kind.is_integer() else "other"
+    stored = Stored(_KINDS.get(name.split("(")[0], otherwise), name)
+    if stored.kind == "other":
+        # Nothing is made of such cells, some of which no Python object could hold.
+        return Unread(stored, lambda: objects([None] * len(series)))
+    if isinstance(dtype, np.dtype):
+        return Unread(stored, lambda: _cells(series.to_numpy()))
+    # A category of pandas may be of any kind.
+    by_cell = name in _CELL_BY_CELL or hasattr(dtype, "categories")
+    return Unread(stored, listed, None if by_cell else series.to_arrow)
+
+
 def _unbatched(table: object) -> object:
     """Return a batch of Arrow's as a table, which narwhals can read; anything else as it is."""
     if not type(table).__module__.startswith("pyarrow."):
@@ -196,84 +211,10 @@ def _unbatched(table: object) -> object:
     return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
 
 
-def _from_series(series: Any) -> Unread:
-    """Say how a column of a data frame is stored and read; a null becomes a cell that reads as missing."""
-    if getattr(series.to_native(), "dtype", None) == np.dtype(object):
-        # narwhals would look at the cells to tell what such a column holds.
-        return Unread(_UNTYPED, partial(_listed, series))
-    kind = series.dtype
-    name = str(kind)
-    if kind.is_float():
-        plain = name in ("Float32", "Float64")
-        return Unread(Stored("real", name), partial(_typed if plain else _listed, series))
-    if kind.is_integer():
-        return Unread(Stored("whole", name), partial(_whole if name in _WIDE else _listed, series))
-    if name == "Date" or name.startswith("Datetime"):
-        return Unread(Stored("day" if name == "Date" else "moment", name), partial(_moments, series))
-    if name == "String":
-        return Unread(Stored("text", name), partial(_texts, series), partial(_repeated_texts, series))
-    stored = Stored(_KINDS.get(name.split("(")[0], "other"), name)
-    return Unread(stored, partial(_nothing if stored.kind == "other" else _listed, series))
-
-
-def _typed(series: Any) -> AnyArray:
-    return _cells(series.to_numpy())
-
-
-def _whole(series: Any) -> AnyArray:
-    return _listed(series) if series.null_count() else _typed(series)
-
-
-def _nothing(series: Any) -> AnyArray:
-    """Read cells that nothing is made of, some of which no Python object could hold."""
-    return objects([None] * len(series))
-
-
-def _texts(series: Any) -> AnyArray:
-    """Read a column of texts, each different one once where that can be."""
-    found = _repeated_texts(series)
-    return _listed(series) if found is None else np.asarray(found[0][found[1]])
-
-
-def _repeated_texts(series: Any) -> Repeated | None:
-    """Read each different text once, if the column can be had in Arrow's form."""
-    return attempt(partial(_coded_texts, series), None)
-
-
-def _coded_texts(series: Any) -> Repeated:
-    column = series.to_arrow()
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    coded = whole.dictionary_encode()
-    # A missing one is at the last place.
-    return objects([*series_cells(coded.dictionary), None]), np.asarray(coded.indices.fill_null(-1).to_numpy())
-
-
-def _moments(series: Any) -> AnyArray:
-    """Read moments as numpy has them, in UTC where they have a zone: not every one has a Python object."""
-    arrow = getattr(getattr(series.to_native(), "dtype", None), "pyarrow_dtype", None)
-    if arrow is not None or type(series.to_native()).__module__.startswith("pyarrow."):
-        return _arrow_moments(series.to_arrow())
-    zoned = getattr(series.dtype, "time_zone", None)
-    values = (series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series).to_numpy()
-    return _cells(values) if values.dtype.kind == "M" else objects(list(values))
-
-
-def _arrow_moments(cells: Any) -> AnyArray:
-    """Read Arrow's moments by the whole numbers that they are stored as."""
-    import pyarrow as pa
-
-    is_day = pa.types.is_date32(cells.type)
-    whole = cells.cast(pa.int32() if is_day else pa.int64()).cast(pa.int64())
-    return np.array(whole.fill_null(MISSING_MOMENT).to_numpy()).view(f"M8[{'D' if is_day else cells.type.unit}]")
-
-
-def _listed(series: Any) -> AnyArray:
-    """Read a column as Python objects; a cell that has none, such as a text that is not UTF-8, makes no sense."""
-    return objects(series_cells(series.to_native()))
-
-
 def _column(column: object) -> Unread:
     """Say how a list, an array or a series of one column is stored and read."""
+    if isinstance(column, Unread):
+        return column
     if getattr(column, "ndim", 1) != 1 or not has_order(column):
         advice = ' Of a pandas frame, df.to_dict("list") gives such columns.' if isinstance(column, Mapping) else ""
         raise InvalidParameter(
@@ -285,17 +226,11 @@ def _column(column: object) -> Unread:
     if isinstance(column, np.ndarray):
         return Unread(Stored(_ARRAY_KINDS.get(column.dtype.kind, "other"), str(column.dtype)), partial(_cells, column))
     if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow", "narwhals"):
-        return _series(column)
+        import narwhals as nw
+
+        with suppress(TypeError):
+            return _from_series(nw.from_native(column, series_only=True))
     return Unread(_UNTYPED, lambda: _cells(cells_of(column)))
-
-
-def _series(column: Any) -> Unread:
-    import narwhals as nw
-
-    try:
-        return _from_series(nw.from_native(column, series_only=True))
-    except TypeError:
-        return Unread(_UNTYPED, lambda: _cells(cells_of(column)))
 
 
 def _cells(column: AnyArray) -> AnyArray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tacit.checks import shown
 from tacit.data.columns import Column, State
+from tacit.data.file_form import STANDARD, FileForm
 from tacit.data.values import AnyArray, as_float, each, plain_cell, text
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes, Floats
@@ -60,13 +61,13 @@ class Levelled(Column):
         """Return every level, at which effects are shown."""
         return np.array(self.classes, dtype=object)
 
-    def clean(self, values: AnyArray) -> tuple[Codes, State]:
+    def clean(self, values: AnyArray, form: FileForm = STANDARD) -> tuple[Codes, State]:
         """Return the index of each value's level, -1 only when no level stands in for unknown values."""
         known = {name: index for index, spelled in enumerate(self.spellings) for name in spelled}
 
         def place(cell: object) -> int:
             """Return the index of a level; -1 for what is missing, -2 for anything else."""
-            name = text(cell)
+            name = text(cell, form)
             return known.get(name, -2) if name else -1
 
         found = np.fromiter(each(values, place), np.intp, len(values))

@@ -10,11 +10,12 @@ import numpy as np
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.data.records import Records
-from tacit.errors import InvalidParameter, QueryFailed
+from tacit.errors import InvalidParameter
 from tacit.mechanisms.deferred import Deferred
 from tacit.mechanisms.gaussian import additive
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, release
+from tacit.secret import open_secret
 
 _MUCH = 0.05
 """From which share on a mismatch is worth a warning."""
@@ -90,27 +91,14 @@ def mismatches(
     sensitivity is twice the number of columns and the L2 sensitivity the root of that. A person counts the shares of
     their rows (persons.md, "Sums over persons"): a point of the hull of 0 and the two unit vectors, as a record is.
     """
-    if not records.table.tells_mismatches:
-        raise InvalidParameter(
-            "mismatches are counted where records are: ask those that these were read of. Nothing was charged."
-        )
     names = tuple(records.columns)
-    places = [list(records.table.columns).index(name) for name in names]
     budget = Budget(epsilon, delta)
     shape = (len(names), 2)
     noise = additive(budget, 2.0 * len(names), math.sqrt(2.0 * len(names)), shape)
 
-    def counted() -> Floats:
-        try:
-            return records.table.mismatches(records.part, records.key, records.unit)[places]
-        except Exception as error:
-            failure = type(error).__name__
-        raise QueryFailed(f"the records could not be read ({failure}) after the charge; nothing was answered.")
-
-    records.table.check()
     found = release(
         Deferred(noise, ("the schema", "the columns' names")),
-        counted,
+        lambda: open_secret(records.secret).mismatches(names),
         label=f"mismatches of {len(names)} columns",
         ledger=records.account(ledger),
         random_state=records.coins(random_state),

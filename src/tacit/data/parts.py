@@ -22,20 +22,21 @@ _SPREAD = 1_327_217_885
 @final
 @dataclass(frozen=True)
 class Slice:
-    """The records whose scattered number lies in [low, high); `by` says what the number is made from."""
+    """The records whose scattered number lies in [low, high): their place, or what a column of keys has."""
 
-    by: Fixed
     low: int
     high: int
+    key: str | None = None
+
+    @property
+    def by(self) -> Fixed:
+        """What fixes which records are in the part."""
+        return "index" if self.key is None else "key"
 
     def chosen(self, numbers: Integers) -> Truths:
         """Return which of the records, given their places or keys, belong to the part."""
         found = scattered(numbers)
         return np.asarray((found >= self.low) & (found < self.high))
-
-    def sql(self, number: str) -> str:
-        """Print the same for an engine."""
-        return f"{scattered_sql(number)} >= {self.low} AND {scattered_sql(number)} < {self.high}"
 
 
 def scattered(numbers: Integers) -> Integers:
@@ -43,6 +44,6 @@ def scattered(numbers: Integers) -> Integers:
     return np.asarray((numbers % KEYS) * _SPREAD % KEYS)
 
 
-def scattered_sql(number: str) -> str:
-    """Print the same for an engine; keys are below the prime already."""
-    return f"(CAST({number} % {KEYS} AS BIGINT) * {_SPREAD} % {KEYS})"
+def share_of_keys(keys: Integers, count: int) -> Integers:
+    """Return which of `count` shares of about the same size each key is in."""
+    return np.asarray(scattered(keys.astype(np.int64)) * count // KEYS)

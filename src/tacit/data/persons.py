@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
 from tacit.accounting.unit import GROUPS, Unit
 from tacit.data.cells import column_of
-from tacit.data.values import BLANKS, MISSING_KEY, AnyArray, has_no_keys, keys, text
+from tacit.data.file_form import BLANKS
+from tacit.data.values import MISSING_KEY, AnyArray, has_no_keys, keys, text
 from tacit.errors import InvalidParameter, OddTerms
-from tacit.numerics.arrays import Floats, Integers
-from tacit.numerics.disk import DiskArray
-from tacit.numerics.spread import SpreadColumn
+from tacit.numerics.arrays import Codes, Floats, Integers
 
 _WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
 
@@ -62,6 +61,12 @@ class Persons:
         owners[missing] = np.arange(len(known), len(known) + int(missing.sum()))
         return cls(owners, len(known) + int(missing.sum()), len(known), whom)
 
+    def of_rows(self, rows: Codes) -> Self:
+        """Return the persons of some of the rows, all of whose rows they are."""
+        owners = self.owners[rows]
+        known, places = np.unique(owners, return_inverse=True)
+        return type(self)(places.astype(np.int64), len(known), int((known < self.named).sum()), self.whom)
+
     @cached_property
     def weights(self) -> Floats:
         """1/k for every row of a person with k rows, rounded down: k times 1/k as a double may exceed 1."""
@@ -71,6 +76,11 @@ class Persons:
     def rows(self) -> Integers:
         """How many rows each person has: private."""
         return np.bincount(self.owners, minlength=self.n)
+
+    @property
+    def divisors(self) -> Integers:
+        """How many rows the person of each row has."""
+        return np.asarray(self.rows[self.owners])
 
     def means(self, steps: Integers) -> Integers:
         """Return how many of so many steps each row has: as many as others of its person, together no more than all."""
@@ -85,12 +95,13 @@ class Persons:
 
 @final
 @dataclass(frozen=True, eq=False)
-class SpreadPersons:
-    """Persons whose rows are in a private file or on the nodes of a cluster, with the weight of each row beside it."""
+class OwnedRows:
+    """The rows of `n` persons: how much each counts, and how many rows its person has, where that is in memory."""
 
-    weights: DiskArray | SpreadColumn
+    weights: Any
     n: int
     whom: Unit
+    divisors: Integers | None = None
 
 
 def whose(groups: object) -> Unit:

@@ -11,7 +11,8 @@ import numpy as np
 from tacit.checks import shown
 from tacit.data import toml
 from tacit.data.columns import Column, Number, Uncoded
-from tacit.data.frames import read_columns
+from tacit.data.file_form import STANDARD, FileForm
+from tacit.data.frames import check_lengths, read_table
 from tacit.data.levels import Levelled
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
@@ -26,7 +27,7 @@ _LONGEST_NAME = 10_000
 @final
 @dataclass(frozen=True, init=False)
 class Schema:
-    """The declared columns of a table, in order, and which of them is to be predicted.
+    """The declared columns of a table, in order, which of them is to be predicted, and how its texts are written.
 
     A schema comes from a codebook, a form or common sense, never from the records it will be used on: what is
     read off private records (a largest value, the levels that occur) is a release that nobody paid for. The
@@ -40,9 +41,19 @@ class Schema:
 
     declared: tuple[tuple[str, Column], ...]
     target: str | None
+    weight: str | None
+    form: FileForm
     _columns: dict[str, Column] = field(repr=False, compare=False)
+    _features: tuple[str, ...] = field(repr=False, compare=False)
 
-    def __init__(self, columns: Mapping[str, Column], target: str | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        target: str | None = None,
+        *,
+        weight: str | None = None,
+        form: FileForm = STANDARD,
+    ) -> None:
         if not isinstance(columns, Mapping) or not columns:
             raise InvalidParameter("a Schema needs a mapping from the names of columns to their declarations.")
         for name, column in columns.items():
@@ -61,9 +72,30 @@ class Schema:
                 f"target must name a declared column that is not ignored, got {target!r}. "
                 "Declare its classes as a Category or Flag, or its range as a Number."
             )
+        heavy = None if weight is None else columns.get(weight)
+        is_weight = isinstance(heavy, Number) and heavy.low >= 0 and not heavy.log and heavy.missing is not None
+        if weight is not None and (not is_weight or weight == target):
+            raise InvalidParameter(
+                f"weight must name a column declared as Number(0, the largest weight, missing=0), got {shown(weight)}. "
+                "A record counts as its weight over the largest one, and one without a weight as what `missing` says."
+            )
+        if not isinstance(form, FileForm):
+            raise InvalidParameter(f"form must be a FileForm, got {shown(form)}.")
+        for name, column in columns.items():
+            spelled = [word for words in column.spellings for word in words] if isinstance(column, Levelled) else []
+            if confused := [word for word in spelled if word in form.missing]:
+                raise InvalidParameter(
+                    f"column {name!r} declares the level {confused[0]!r}, which the form of the file declares to mean "
+                    "a missing cell. Leave it out of one of the two."
+                )
         object.__setattr__(self, "declared", tuple(columns.items()))
         object.__setattr__(self, "_columns", dict(columns))
         object.__setattr__(self, "target", target)
+        object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "form", form)
+        # Here, as a schema is a parameter of estimators, which no fit may change.
+        coded = (name for name in self.inputs if not isinstance(columns[name], Uncoded) and name != weight)
+        object.__setattr__(self, "_features", tuple(coded))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -79,8 +111,8 @@ class Schema:
     @classmethod
     def from_toml(cls, document: str) -> Self:
         """Read a schema from TOML."""
-        columns, target = toml.parse(document)
-        return cls(columns, target)
+        columns, target, weight, form = toml.parse(document)
+        return cls(columns, target, weight=weight, form=form)
 
     @staticmethod
     def draft(source: object) -> str:
@@ -111,7 +143,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """Write the schema; `from_toml` reads it back exactly."""
-        return toml.render(self.columns, self.target)
+        return toml.render(self.columns, self.target, self.weight, self.form)
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -125,9 +157,13 @@ class Schema:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The inputs that are coded: neither ignored nor keys."""
-        columns = self.columns
-        return tuple(name for name in self.inputs if not isinstance(columns[name], Uncoded))
+        """The inputs that are coded: neither ignored nor keys, nor the weight."""
+        return self._features
+
+    @property
+    def largest_weight(self) -> float | None:
+        """The largest weight of a record that was declared; None where all weigh alike."""
+        return None if self.weight is None else cast("Number", self._columns[self.weight]).high
 
     @property
     def target_column(self) -> Column | None:
@@ -158,9 +194,9 @@ class Schema:
         """
         if self.target is None:
             raise InvalidParameter("this schema declares no target. Name it: Schema(columns, target=...).")
-        (values,) = read_columns(table, wanted=[self.target], order=[])
         column = self.columns[self.target]
-        cleaned, state = column.clean(values)
+        cleaned, state = read_table(table, [], [self.target])[self.target].cleaned(column, self.form)
+        check_lengths([cleaned])
         if isinstance(column, Levelled):
             labels: AnyArray = np.array(column.classes)[cleaned]
             known = not (cleaned < 0).any()

@@ -8,8 +8,7 @@ import numpy as np
 from tacit.accounting.unit import RECORD, Unit
 from tacit.checks import whole_number
 from tacit.errors import InvalidParameter
-from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import by_part
+from tacit.numerics.by_part import by_part
 from tacit.numerics.spread import beside
 
 
@@ -33,7 +32,8 @@ class Shares:
         if len(weights.shape) != 1 or (whom == RECORD and len(weights) != units):
             raise InvalidParameter("there must be one weight for each row.")
         # Whatever was handed over, a row counts between nothing and once.
-        return cls(by_part(_between_nothing_and_once, weights), whole_number("the number of units", units), whom)
+        inside = by_part(lambda part: np.clip(np.where(np.isnan(part), 0.0, part), 0.0, 1.0), weights)
+        return cls(inside, whole_number("the number of units", units), whom)
 
     def every(self, step: int) -> Self:
         """Return the shares of every step-th row, with as much of N as there is of the rows."""
@@ -43,7 +43,3 @@ class Shares:
     def beside(self, table: Any) -> Self:
         """Return the same shares of rows that were made of those they stand beside."""
         return replace(self, weights=beside(self.weights, table))
-
-
-def _between_nothing_and_once(weights: Floats) -> Floats:
-    return np.clip(np.where(np.isnan(weights), 0.0, weights), 0.0, 1.0)

@@ -84,14 +84,16 @@ def check_declared(columns: Mapping[str, Column], stored: Mapping[str, Stored]) 
                 f"the schema declares a column {name!r} that the table does not have"
                 + (f"; did you mean {meant}? " if near else ". ")
                 + ("It has one column: are they separated by something else than commas? " if alone else "")
+                + ('A schema says so in its table [file]: separator = ";". ' if alone else "")
                 + "Declare the columns by the names that the table gives them, or leave this one out; to predict, a "
                 "model needs every column that it learned from."
             )
         wanted, advice = next(accepted for kind, accepted in _ACCEPTED.items() if isinstance(column, kind))
         if stored[name].kind not in wanted:
+            kind = type(column).__name__
+            article = "an" if kind[0] in "AEIO" else "a"
             raise InvalidParameter(
-                f"column {name!r} is declared as {_article(type(column).__name__)}, but stored as "
-                f"{stored[name].words}. {advice}"
+                f"column {name!r} is declared as {article} {kind}, but stored as {stored[name].words}. {advice}"
             )
 
 
@@ -102,7 +104,3 @@ def nearest_name(name: str, names: Mapping[str, object]) -> str | None:
     folded = {each.strip().casefold(): each for each in names}
     close = get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
     return folded[close[0]] if close else None
-
-
-def _article(word: str) -> str:
-    return f"an {word}" if word[0] in "AEIO" else f"a {word}"

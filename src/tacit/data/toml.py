@@ -2,6 +2,10 @@
 
 target = "income"
 
+[file]
+decimal = ","
+missing = ["NA", "-"]
+
 [columns.age]
 kind = "number"
 low = 17
@@ -16,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.checks import shown
 from tacit.data.columns import Column, Ignored, Key, Moment, Number
+from tacit.data.file_form import STANDARD, FileForm
 from tacit.data.levels import Category, Flag, Ordinal
 from tacit.errors import InvalidParameter
 
@@ -33,8 +38,8 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LARGEST_PLAIN_INTEGER = 2.0**53
 
 
-def parse(document: str) -> tuple[dict[str, Column], str | None]:
-    """Read the declared columns, in their order, and the name of the target."""
+def parse(document: str) -> tuple[dict[str, Column], str | None, str | None, FileForm]:
+    """Read the declared columns, in their order, the names of target and weight, and how the file is written."""
     try:
         declared = tomllib.loads(document)
     except tomllib.TOMLDecodeError as error:
@@ -43,20 +48,43 @@ def parse(document: str) -> tuple[dict[str, Column], str | None]:
         raise InvalidParameter(
             "a schema must be valid TOML, got tables or lists nested too deeply, or a number far too long."
         ) from None
-    unknown = sorted(declared.keys() - {"target", "columns"})
-    columns, target = declared.get("columns"), declared.get("target")
-    if unknown or not isinstance(columns, dict) or not isinstance(target, str | None):
+    unknown = sorted(declared.keys() - {"target", "weight", "file", "columns"})
+    columns, target, weight = (declared.get(name) for name in ("columns", "target", "weight"))
+    if (
+        unknown
+        or not isinstance(columns, dict)
+        or not isinstance(target, str | None)
+        or not isinstance(weight, str | None)
+    ):
         raise InvalidParameter(
-            "a schema in TOML holds one table [columns.NAME] per column and at most target = NAME besides, "
-            f"got the keys {sorted(declared)!r}."
+            "a schema in TOML holds one table [columns.NAME] per column and at most target = NAME, weight = NAME and a "
+            f"table [file] besides, got the keys {sorted(declared)!r}."
         )
     _refuse_without_kind([name for name, entry in columns.items() if isinstance(entry, dict) and "kind" not in entry])
-    return {name: declared_column(name, entry) for name, entry in columns.items()}, target
+    return (
+        {name: declared_column(name, entry) for name, entry in columns.items()},
+        target,
+        weight,
+        _form(declared.get("file", {})),
+    )
 
 
-def render(columns: Mapping[str, Column], target: str | None) -> str:
+def _form(entry: object) -> FileForm:
+    """Build the form of the file from its table."""
+    names = [field.name for field in dataclasses.fields(FileForm)]
+    if not isinstance(entry, dict) or not entry.keys() <= set(names):
+        raise InvalidParameter(f"the table [file] may have {_listed(names)}, got {shown(entry)}.")
+    return FileForm(**entry)
+
+
+def render(
+    columns: Mapping[str, Column], target: str | None, weight: str | None = None, form: FileForm = STANDARD
+) -> str:
     """Write declared columns; `parse` reads them back exactly."""
-    head = [] if target is None else [f"target = {_value(target)}\n"]
+    named = {"target": target, "weight": weight}
+    head = [f"{key} = {_value(name)}\n" for key, name in named.items() if name is not None]
+    if entry := form.entry():
+        head.append("\n".join(["[file]", *(f"{key} = {_value(value)}" for key, value in entry.items())]) + "\n")
     return "\n".join(head + [_table(name, column) for name, column in columns.items()])
 
 

@@ -40,24 +40,12 @@ def made_up_table(schema: Schema, n: int, seed: int, signal: float = 3.0) -> dic
     strength = finite_number("signal", signal)
     if not 0 <= strength <= 1000:
         raise InvalidParameter(f"signal must lie between 0 and 1000, got {signal!r}.")
-    cells, last = _drawn(schema, count, int(seed))
-    if schema.target is not None and schema.features and strength:
-        cells[schema.target] = _answer(schema, cells, last, int(seed), strength)
-    return cells
-
-
-def made_up_cells(schema: Schema, n: int, seed: int) -> dict[str, AnyArray]:
-    """Return the cells of n made-up records, the target as good as any."""
-    return _drawn(schema, n, seed)[0]
-
-
-def _drawn(schema: Schema, count: int, seed: int) -> tuple[dict[str, AnyArray], Floats]:
-    """Return cells, and one more share for each record."""
     columns = schema.columns
-    uniform = public_stream(seed, count * (len(columns) + 1)).reshape(len(columns) + 1, count)
-    return {name: _cells(column, share) for (name, column), share in zip(columns.items(), uniform, strict=False)}, (
-        uniform[-1]
-    )
+    shares = public_stream(seed, count * (len(columns) + 1)).reshape(len(columns) + 1, count)
+    cells = {name: _cells(column, share) for (name, column), share in zip(columns.items(), shares, strict=False)}
+    if schema.target is not None and schema.features and strength:
+        cells[schema.target] = _answer(schema, cells, shares[-1], int(seed), strength)
+    return cells
 
 
 def _cells(column: Column, share: Floats) -> AnyArray:

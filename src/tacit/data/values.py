@@ -2,14 +2,12 @@
 
 Four readers take every Python or numpy object for a number, a text, a moment or a key, or for missing. They never
 raise on a cell and never warn: an error would single out the record that caused it, and its message could quote the
-value. A cell is read without a look at any other cell, and the same cell reads the same in memory, in DuckDB, in
-PostgreSQL and in Spark (`tacit.data.dialects` says it to them in SQL).
+value. A cell is read without a look at any other cell. What a text means is declared (`tacit.data.file_form`).
 """
 
 import datetime
 import hashlib
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -22,18 +20,13 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from tacit.data.file_form import BLANKS, STANDARD, FileForm
 from tacit.numerics.arrays import Floats, Integers
 from tacit.numerics.attempts import attempt
 
 AnyArray = npt.NDArray[Any]
 Read = TypeVar("Read")
 
-BLANKS = " \t\n\r\f\v"
-"""What is taken off both ends of a text before it is compared or read."""
-NUMBER_PATTERN = r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?"
-"""Which texts are numbers: none of them is beyond the range of a float."""
-MOMENT_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
-"""Which texts are dates or times: ISO 8601, without a zone."""
 DAY = 86_400_000_000
 """How many microseconds a day has."""
 MISSING_MOMENT = np.iinfo(np.int64).min
@@ -47,7 +40,6 @@ UNREADABLE = object()
 """What stands for a cell that is there but cannot be read: no number, no text, no moment, and no missing key."""
 
 EPOCH = datetime.datetime(1970, 1, 1)
-_NUMBER, _MOMENT = re.compile(NUMBER_PATTERN), re.compile(MOMENT_PATTERN)
 # The name that a class was made with, whatever its own class says when asked.
 _name_of = type.__dict__["__name__"].__get__
 _READ = (str, float, int, bool, Decimal, Fraction, datetime.datetime, datetime.date, np.datetime64)
@@ -56,7 +48,7 @@ _WIDEST = 8
 _FINER = {"us": 1, "ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
-def numbers(values: AnyArray, *, texts: bool = True) -> Floats:
+def numbers(values: AnyArray, form: FileForm = STANDARD, *, texts: bool = True) -> Floats:
     """Read every cell as a number: NaN when it is missing or none, infinite when a float cannot hold it.
 
     One odd cell makes a whole column text in some readers of files, so a text that spells a number is one; among labels
@@ -65,7 +57,9 @@ def numbers(values: AnyArray, *, texts: bool = True) -> Floats:
     if values.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
             return np.asarray(values, dtype=np.float64)
-    return np.fromiter(each(values, lambda cell: _number(cell, texts)), dtype=np.float64, count=len(values))
+    return np.fromiter(
+        each(values, lambda cell: _number(cell, form if texts else None)), dtype=np.float64, count=len(values)
+    )
 
 
 def each(values: AnyArray, read: Callable[[object], Read]) -> Iterator[Read]:
@@ -84,15 +78,17 @@ def each(values: AnyArray, read: Callable[[object], Read]) -> Iterator[Read]:
     return (texts[cell] if type(cell) is str else read(cell) for cell in cells)
 
 
-def text(value: object) -> str | None:
-    """Read one cell as a text; whole numbers read the same whether they come as 2, 2.0 or "2".
+def text(value: object, form: FileForm = STANDARD) -> str | None:
+    """Read one cell as a text, None for one that is none or means a missing cell.
 
+    Whole numbers read the same whether they come as 2, 2.0 or "2".
     Missing values make whole columns of integers into columns of floats in some tables, so a level must
     not depend on the type in which a number arrives.
     """
     value = plain_cell(value)
     if isinstance(value, str):
-        return value.strip(BLANKS)
+        bare = value.strip(BLANKS)
+        return None if bare in form.missing else bare
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -104,17 +100,17 @@ def text(value: object) -> str | None:
     return None
 
 
-def moments(values: AnyArray) -> Integers:
+def moments(values: AnyArray, form: FileForm = STANDARD) -> Integers:
     """Read every cell as a moment, in whole microseconds since 1970 began; `MISSING_MOMENT` where it is none.
 
     Times with a zone count in UTC, times without one as they are. What lies beyond the years 1 to 9999 is clamped.
     """
     if values.dtype.kind == "M":
         return _from_datetimes(values)
-    return np.fromiter(each(values, _moment), dtype=np.int64, count=len(values))
+    return np.fromiter(each(values, lambda cell: _moment(cell, form)), dtype=np.int64, count=len(values))
 
 
-def keys(values: AnyArray) -> Integers:
+def keys(values: AnyArray, form: FileForm = STANDARD) -> Integers:
     """Read every cell as a key: a whole number below `KEYS`, by a public rule; `MISSING_KEY` when it is missing.
 
     A whole number reads the same whether it comes as 2 or 2.0, a UUID as its text, bytes as the text that they are,
@@ -128,7 +124,9 @@ def keys(values: AnyArray) -> Integers:
     if values.dtype.kind == "M":
         read = _from_datetimes(values)
         return np.where(np.isnat(values), MISSING_KEY, np.where(read == MISSING_MOMENT, 0, read % KEYS))
-    return np.fromiter((found or 0 for found in each(values, _key)), dtype=np.int64, count=len(values))
+    return np.fromiter(
+        (each_key or 0 for each_key in each(values, lambda cell: _key(cell, form))), np.int64, len(values)
+    )
 
 
 def has_no_keys(values: AnyArray) -> bool:
@@ -170,7 +168,9 @@ def plain_cell(value: object) -> object:
     if issubclass(kind, np.floating):
         # Of a long double, `item` is a long double.
         return np.generic.__float__(cast(Any, value))
-    return value if _is_one_of(kind, _pandas_moments()) else None
+    pandas: Any = sys.modules.get("pandas")
+    is_moment = hasattr(pandas, "NaT") and _is_one_of(kind, (pandas.Timestamp, type(pandas.NaT)))
+    return value if is_moment else None
 
 
 def _is_one_of(kind: type, known: tuple[type, ...]) -> bool:
@@ -178,18 +178,11 @@ def _is_one_of(kind: type, known: tuple[type, ...]) -> bool:
     return any(kind is each for each in known)
 
 
-def _pandas_moments() -> tuple[type, ...]:
-    """Return the types of pandas' moments, if somebody has loaded pandas."""
-    pandas: Any = sys.modules.get("pandas")
-    return (pandas.Timestamp, type(pandas.NaT)) if hasattr(pandas, "NaT") else ()
-
-
-def _number(value: object, texts: bool) -> float:
-    """Read one cell as a number; NaN when it is none."""
+def _number(value: object, form: FileForm | None) -> float:
+    """Read one cell as a number, a text only in some form; NaN when it is none."""
     value = plain_cell(value)
-    if texts and isinstance(value, str):
-        stripped = value.strip(BLANKS)
-        return float(stripped) if _NUMBER.fullmatch(stripped) else math.nan
+    if form is not None and isinstance(value, str):
+        return form.number(value)
     return as_float(value) if isinstance(value, bool | int | float | Decimal | Fraction) else math.nan
 
 
@@ -208,10 +201,10 @@ def _digits(number: int) -> str | None:
     return str(number) if abs(number) < 10**400 else None
 
 
-def _moment(value: object) -> int:
+def _moment(value: object, form: FileForm = STANDARD) -> int:
     value = plain_cell(value)
     if isinstance(value, str):
-        value = _read_moment(value.strip(BLANKS))
+        value = form.moment(value)
     if isinstance(value, np.datetime64):
         return int(_from_datetimes(np.array([value]))[0])
     if isinstance(value, datetime.datetime):
@@ -222,13 +215,6 @@ def _moment(value: object) -> int:
     if isinstance(value, datetime.date):
         return (value - EPOCH.date()).days * DAY
     return int(MISSING_MOMENT)
-
-
-def _read_moment(cell: str) -> datetime.datetime | None:
-    try:
-        return datetime.datetime.fromisoformat(cell) if _MOMENT.fullmatch(cell) else None
-    except ValueError:
-        return None
 
 
 def microseconds(moment: datetime.datetime) -> int:
@@ -254,9 +240,11 @@ def _from_datetimes(values: AnyArray) -> Integers:
     return np.where(gone, MISSING_MOMENT, found)
 
 
-def _key(value: object) -> int | None:
+def _key(value: object, form: FileForm = STANDARD) -> int | None:
     """Read one cell as a key, None if it is there and is none."""
-    if _is_missing(value):
+    is_nat = type(value) is np.datetime64 and bool(np.isnat(value))
+    if is_nat or value is None or _name_of(type(value)) in ("NAType", "NaTType", "MaskedConstant"):
+        # A number that is none comes later.
         return MISSING_KEY
     if issubclass(type(value), bytes):
         return _digest(bytes.strip(cast(bytes, value), BLANKS.encode()))
@@ -264,11 +252,16 @@ def _key(value: object) -> int | None:
         return attempt(lambda: _digest(UUID.__str__(cast(UUID, value)).encode()), None)
     cell = plain_cell(value)
     if isinstance(cell, str):
-        return _digest(cell.strip(BLANKS).encode("utf-8", "replace"))
+        bare = cell.strip(BLANKS)
+        return MISSING_KEY if bare in form.missing else _digest(bare.encode("utf-8", "replace"))
     if isinstance(cell, int):
         return cell % KEYS
     if isinstance(cell, float | Decimal | Fraction):
-        return _number_key(cell)
+        number = as_float(cell)
+        if math.isnan(number):
+            return MISSING_KEY
+        is_whole = math.isfinite(number) and cell == int(cell)
+        return int(cell) % KEYS if is_whole else _digest(repr(number).encode())
     read = MISSING_MOMENT if cell is None else _moment(cell)
     return None if read == MISSING_MOMENT else read % KEYS
 
@@ -276,18 +269,3 @@ def _key(value: object) -> int | None:
 def _digest(bare: bytes) -> int:
     """Return the key of a text without blanks at its ends."""
     return int(hashlib.md5(bare, usedforsecurity=False).hexdigest()[:8], 16) % KEYS if bare else MISSING_KEY
-
-
-def _is_missing(value: object) -> bool:
-    """Whether a cell is what Python, numpy or pandas has for a missing one; a number that is none comes later."""
-    if type(value) is np.datetime64:
-        return bool(np.isnat(value))
-    return value is None or _name_of(type(value)) in ("NAType", "NaTType", "MaskedConstant")
-
-
-def _number_key(value: "float | Decimal | Fraction") -> int:
-    """Read a number that may have a fraction, or be none, as a key."""
-    read = as_float(value)
-    if math.isnan(read):
-        return MISSING_KEY
-    return int(value) % KEYS if math.isfinite(read) and value == int(value) else _digest(repr(read).encode())

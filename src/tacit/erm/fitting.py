@@ -17,7 +17,7 @@ from tacit.checks import checked_confidence
 from tacit.data.bounded import BoundedRows, stated_filled
 from tacit.data.encoder import PublicEncoder
 from tacit.data.records import Records
-from tacit.data.streamed import StreamedRows
+from tacit.data.store.lazy_rows import StreamedRows
 from tacit.erm.losses.loss import Loss
 from tacit.erm.losses.standard import Logistic
 from tacit.erm.perturbations.coding import default_curves
@@ -38,7 +38,7 @@ from tacit.estimators.saving.declared import FITTED
 from tacit.estimators.saving.fields import Field, Numbers, Scalar
 from tacit.estimators.tables import validated
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import by_part
+from tacit.numerics.by_part import by_part
 from tacit.releases import Release, Terms
 
 LossFor = Callable[[Budget | None, Rows], Loss]
@@ -132,7 +132,7 @@ class LinearEstimator(Priced, BaseEstimator):  # type: ignore[misc]
         budget = needed_budget(self.epsilon, self.delta)
         norm = known_norm(self.data_norm, X)
         if isinstance(X, StreamedRows):
-            self.n_features_in_ = X.rows.width
+            self.n_features_in_ = X.rows.shape[1]
             # Rows in a file are clipped, and end with a constant, as those in memory do.
             constant = INTERCEPT * norm if self.fit_intercept and not X.has_constant else None
             return budget, Rows.stored(X.rows, X.data_norm, norm, constant, X.filled), y

@@ -18,7 +18,7 @@ from tacit.estimators.saving.fields import Saved
 from tacit.estimators.weighing import Weighing
 from tacit.mechanisms.mechanism import pure_part
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import by_part
+from tacit.numerics.by_part import by_part
 
 Way = Literal["auto", "statistics", "output", "objective", "gradient"]
 

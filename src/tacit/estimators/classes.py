@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.data.labels import checked_classes, column, label, places
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
-from tacit.data.streamed import StreamedLabels
+from tacit.data.store.lazy_rows import StreamedLabels
 from tacit.errors import InvalidParameter
-from tacit.numerics.disk import by_part
+from tacit.numerics.by_part import by_part
 
 _MANY = 20
 

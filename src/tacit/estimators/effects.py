@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from tacit.data.bounded import BoundedRows
 from tacit.data.encoder import CONSTANT, PublicEncoder
-from tacit.data.twins import made_up_cells
+from tacit.data.twins import made_up_table
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats, Truths
 
@@ -224,7 +224,7 @@ def average_effects(encoder: PublicEncoder, scores: Callable[[BoundedRows], Floa
     Nothing is known of the noise in them. Computed of a released model and its schema, they cost nothing.
     """
     schema = encoder.schema
-    cells = made_up_cells(schema, _AVERAGED, 0)
+    cells = made_up_table(schema, _AVERAGED, 0, signal=0.0)
     cells = {name: cells[name] for name in schema.inputs}
     found = {}
     for name in schema.features:

@@ -13,24 +13,25 @@ from tacit.data.bounded import BoundedRows
 from tacit.data.columns import Column, Number
 from tacit.data.encoder import PublicEncoder
 from tacit.data.levels import Levelled
-from tacit.data.persons import Persons, SpreadPersons
+from tacit.data.persons import OwnedRows
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.data.streamed import StreamedRows
-from tacit.data.values import AnyArray
+from tacit.data.store.lazy_rows import StreamedLabels, StreamedRows
+from tacit.data.store.lots import ROWS_OF_OWNER
 from tacit.errors import InvalidParameter
-from tacit.estimators.elsewhere import Target, elsewhere
 from tacit.estimators.exact_scores import warn_if_judged
 from tacit.estimators.fitted import fitted_together
+from tacit.estimators.lazily_encoded import lazily_encoded
 from tacit.estimators.learned_from import LearnedFrom, remember
 from tacit.estimators.odd_terms import warn_of_terms
 from tacit.estimators.weighing import Weighing
 from tacit.numerics.arrays import Floats
 from tacit.numerics.passing import all_goes_at_the_end
 from tacit.numerics.products import products_alone
+from tacit.secret import open_secret
 
 Task = Literal["classification", "regression", "none"]
-
+_BYTES = 8
 
 _ALONE: ContextVar[bool] = ContextVar("rows stand alone", default=False)
 
@@ -43,10 +44,11 @@ class Encoded:
     """
 
     rows: BoundedRows | StreamedRows
-    targets: AnyArray | Target
+    targets: Any
     declared: Levelled | None
     encoder: PublicEncoder
-    persons: Persons | SpreadPersons | None = None
+    persons: OwnedRows | None = None
+    weights: Any = None
 
 
 def encoded(
@@ -65,31 +67,29 @@ def encoded(
 
     A record whose class is none of the declared ones becomes a row of zeros at the first class: it teaches nothing.
     With `streams`, how many features an estimator makes of each row, if any, rows that take more than the records'
-    memory are written to a private file instead, and those of a Spark table stay on its executors.
+    memory are made of stored cells whenever they are read, and those of a Spark table stay on its executors.
     """
-    schema = records.schema
+    schema, view = records.schema, open_secret(records.secret)
     column = schema.target_column if task == "none" else target_of(schema, task)
     encoder = encoder_for(schema, task, curves, interactions)
-    declared = column if isinstance(column, Levelled) else None
-    found = None if streams is None or column is None else elsewhere(records, encoder, column, streams)
-    if found is not None:
-        return Encoded(*found[:2], declared, encoder, found[2])
-    records = records.held()
-    rows, persons = encoder.transform(records), records.persons()
-    if task == "none":
-        return Encoded(rows, np.zeros(len(rows)), None, encoder, persons)
-    targets = records.targets()
-    if declared is None:
-        return Encoded(rows, targets, None, encoder, persons)
-    unknown = targets < 0
-    kept = BoundedRows(
-        np.where(unknown[:, None], 0.0, np.asarray(rows)),
-        data_norm=rows.data_norm or 1.0,
-        has_constant=rows.has_constant,
-        filled=rows.filled,
-    )
-    classes = np.array(declared.classes)[np.where(unknown, 0, targets)]
-    return Encoded(kept, classes, declared, encoder, persons)
+    streamed = streams is not None and column is not None
+    if streamed and view.store.cluster is None:
+        streamed = view.rows * max(encoder.width, streams or 0) * _BYTES > records.memory
+    learned = column if streamed or task != "none" else None
+    rows, targets, shares, weights = lazily_encoded(records, encoder, learned, on_cluster=streamed)
+    declared, owned = learned if isinstance(learned, Levelled) else None, None
+    terms = encoder.data_norm, encoder.constant, encoder.filled
+    if streamed:
+        owned = None if shares is None else OwnedRows(shares, view.n, records.whom)
+        labels = targets if declared is None else StreamedLabels(targets, declared.classes)
+        return Encoded(StreamedRows(rows, *terms), labels, declared, encoder, owned, weights)
+    if shares is not None:
+        owned = OwnedRows(shares[:], view.n, records.whom, view.column(ROWS_OF_OWNER))
+    bounded = BoundedRows(rows[:], data_norm=terms[0], has_constant=terms[1], filled=terms[2])
+    labels = np.zeros(len(bounded)) if targets is None else targets[:]
+    if declared is not None:
+        labels = np.array(declared.classes)[labels.astype(np.intp)]
+    return Encoded(bounded, labels, declared, encoder, owned, None if weights is None else weights[:])
 
 
 def encoder_for(
@@ -136,13 +136,15 @@ def _learn(estimator: Any, X: Any, y: Any, task: Task, weighing: Weighing) -> No
         "random_state": X.coins(estimator.random_state),
         "classes": found.declared,
         "target_range": X.schema.target_range,
+        "largest_weight": X.schema.largest_weight,
     }
     own = {name: getattr(estimator, name) for name in told if hasattr(estimator, name)}
     for name, value in own.items():
         if value is None or name in ("ledger", "classes"):
             setattr(estimator, name, told[name])
+    weights = weighing.weights if found.weights is None else found.weights
     with rows_alone() if stand_alone(X) else nullcontext():
-        estimator._learn(found.rows, found.targets, replace(weighing, persons=found.persons))
+        estimator._learn(found.rows, found.targets, replace(weighing, weights=weights, persons=found.persons))
     for name, value in own.items():
         setattr(estimator, name, value)
     estimator.encoder_ = found.encoder
@@ -154,10 +156,16 @@ def _encoded(estimator: Any, X: Records, y: Any, task: Task, weighing: Weighing)
     refuse_targets(y)
     if weighing.persons is not None:
         raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
-    if weighing.weights is not None and not X.table.ordered:
+    beside = weighing.weights is not None or getattr(estimator, "largest_weight", None) is not None
+    if X.schema.weight is not None and beside:
         raise InvalidParameter(
-            "rows of a database have no fixed place that weights could stand beside. Use class_weight, or write the "
-            "table to Parquet files, whose rows have one."
+            f"the schema declares how much records weigh, {X.schema.weight!r}: leave sample_weight and largest_weight "
+            "out."
+        )
+    if weighing.weights is not None and (X.unit is not None or not X.facts.ordered):
+        raise InvalidParameter(
+            "sample_weight cannot stand beside these records: where persons are protected, and in a table of a "
+            'database, the places of rows are private. Declare the column of weights: Schema(..., weight="column").'
         )
     coding = estimator._coding(X) if hasattr(estimator, "_coding") else (False, None)
     return encoded(X, task, *coding, streams=getattr(estimator, "_streams", None))
@@ -205,7 +213,7 @@ def stand_alone(X: object = None) -> bool:
     Among persons' rows a place tells how many others have, and in a table without an order one record that is replaced
     may move all others.
     """
-    return _ALONE.get() or (isinstance(X, Records) and (X.unit is not None or not X.table.ordered))
+    return _ALONE.get() or (isinstance(X, Records) and (X.unit is not None or not X.facts.ordered))
 
 
 @contextmanager
@@ -230,7 +238,7 @@ def in_lots(estimator: Any, X: Any, score: Callable[[Any], Any]) -> Floats:
     if encoder is None or not isinstance(X, Records):
         return np.asarray(score(rows_of(estimator, X)))
     warn_if_judged(estimator)
-    return np.concatenate([score(rows) for rows, _ in encoder.stream(X)])
+    return np.concatenate([score(rows) for rows in encoder.stream(X)])
 
 
 def refuse_targets(y: object) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self, final
 
+from tacit.data.parts import Slice
 from tacit.data.records import Records
 from tacit.data.values import KEYS
 from tacit.errors import InvalidParameter
@@ -35,11 +36,10 @@ class LearnedFrom:
     @classmethod
     def of(cls, records: Records, n: int | None = None) -> Self:
         """Return what is known of records; `n` where they have been counted already."""
-        cut = records.part
-        low, high = (0, KEYS) if cut is None else (cut.low, cut.high)
-        key = "" if cut is None or cut.by == "index" else str(records.key)
-        count = records.n if n is None else n
-        return cls(count, records.table_name, records.part_name or "", key, records.unit or "", low, high)
+        share, count = records.facts.share, records.n if n is None else n
+        name, cut = ("", Slice(0, KEYS)) if share is None else (share.name, share.interval)
+        key = "" if cut.by == "index" else str(records.key)
+        return cls(count, records.table_name, name, key, records.unit or "", cut.low, cut.high)
 
     @classmethod
     def of_plain(cls, plain: object) -> Self:

@@ -15,7 +15,7 @@ from typing import Any
 from tacit.accounting.ledger import Ledger
 from tacit.budget import Budget
 from tacit.checks import is_whole
-from tacit.data.persons import Persons, SpreadPersons
+from tacit.data.persons import OwnedRows, Persons
 from tacit.data.records import Records
 from tacit.errors import OddTerms, PrivacyWarning
 from tacit.estimators.exact_scores import said_public
@@ -27,7 +27,7 @@ from tacit.releases import is_rehearsal
 _WEAK = 20.0
 
 
-def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | None = None) -> None:
+def warn_of_terms(estimator: Any, X: Any, persons: Persons | OwnedRows | None = None) -> None:
     """Warn of a fit under no ledger, or a seed under one, an epsilon that protects nobody, or a delta above 1/n.
 
     Where rows belong to persons, n is the number of those: how many rows there are is private.
@@ -42,9 +42,7 @@ def warn_of_terms(estimator: Any, X: Any, persons: Persons | SpreadPersons | Non
     warn_of_charge(budget, estimator.ledger, X, persons)
 
 
-def warn_of_charge(
-    budget: Budget, ledger: Ledger | None, X: Any, persons: Persons | SpreadPersons | None = None
-) -> None:
+def warn_of_charge(budget: Budget, ledger: Ledger | None, X: Any, persons: Persons | OwnedRows | None = None) -> None:
     """Warn of what is charged to no ledger, of an epsilon that protects nobody, and of a delta above 1/n."""
     if _harmless(X):
         return

@@ -16,12 +16,12 @@ from tacit.accounting.unit import RECORD
 from tacit.checks import finite_number, positive_number
 from tacit.data.cells import column_of
 from tacit.data.labels import places
-from tacit.data.persons import Persons, SpreadPersons
+from tacit.data.persons import OwnedRows, Persons
 from tacit.data.shares import Shares
 from tacit.data.values import numbers
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import by_part
+from tacit.numerics.by_part import by_part
 
 
 @final
@@ -35,7 +35,7 @@ class Weighing:
     """
 
     weights: Floats | None = None
-    persons: Persons | SpreadPersons | None = None
+    persons: Persons | OwnedRows | None = None
 
     @classmethod
     def of(cls, sample_weight: object, largest_weight: object, groups: object) -> Self:

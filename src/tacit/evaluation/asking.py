@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from tacit.data.bounded import BoundedRows
 from tacit.data.labels import column
-from tacit.data.records import Records
+from tacit.data.records import Records, taken
 from tacit.data.twins import made_up
 from tacit.data.values import AnyArray, objects
 from tacit.errors import InvalidParameter
@@ -182,7 +182,7 @@ def _copied(cell: Any) -> Any:
 def _taken(X: Any, places: Integers) -> Any:
     """Return some rows of a table of any make."""
     if isinstance(X, Records):
-        return X.chosen(places)
+        return taken(X, places)
     if hasattr(X, "iloc"):
         return X.iloc[places]
     if isinstance(X, list | tuple):

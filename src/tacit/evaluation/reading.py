@@ -28,6 +28,7 @@ from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.reading import listed
 from tacit.numerics.arrays import Floats
 from tacit.releases import Release, Terms
+from tacit.secret import open_secret
 
 Answer = TypeVar("Answer")
 SURE = 52 * math.log(2)
@@ -71,9 +72,9 @@ def held_out(
         raise InvalidParameter('Records bring their own persons: Records(..., unit="the column of ids"), not groups.')
     refuse_targets(y)
     target_of(X.schema, "classification" if classes else "regression")
-    held = X.held()
+    view = open_secret(X.secret)
     paid = payer(X, ledger, random_state)
-    return HeldOut(held, held.labels(), X.n, held.weights(), X.whom, *paid, X.schema.target_range)
+    return HeldOut(X, view.labels(X.schema), X.n, view.weights(), X.whom, *paid, X.schema.target_range)
 
 
 def _of_arrays(X: Any, y: Any, groups: object, ledger: Ledger | None, random_state: object) -> HeldOut:

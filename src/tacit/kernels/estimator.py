@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.budget import Budget
 from tacit.checks import is_whole, whole_number
-from tacit.data.streamed import StreamedRows
+from tacit.data.store.lazy_rows import StreamedRows
 from tacit.erm.fitting import LossFor
 from tacit.erm.perturbations.defaults import Kind
 from tacit.errors import InvalidParameter

@@ -17,7 +17,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from tacit.accounting.unit import RECORD, Unit
 from tacit.data.persons import Persons
-from tacit.data.records import Records
+from tacit.data.records import Records, subset
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import known_classes
 from tacit.estimators.encoded import refuse_targets, target_of
@@ -25,6 +25,7 @@ from tacit.estimators.price import Price, Priced
 from tacit.estimators.tables import validated
 from tacit.noise import public_stream
 from tacit.numerics.arrays import Codes, Floats, Truths
+from tacit.secret import open_secret
 
 _COINS = 7
 """The seed of the public coins: they may be known to all, and are the same for every search of the same data."""
@@ -83,7 +84,7 @@ class Data:
     @classmethod
     def _of_records(cls, estimator: Any, records: Records, y: Any) -> "Data":
         refuse_targets(y)
-        if not records.table.ordered and records.unit is None:
+        if not records.facts.ordered and records.unit is None:
             raise InvalidParameter(
                 "rows of a database have no fixed place, so that no part of them is fixed in advance. Declare the "
                 "persons or ids that rows belong to: Records(..., unit=...), or read the table into memory."
@@ -91,9 +92,7 @@ class Data:
         schema = records.schema
         target_of(schema, "classification" if is_classifier(estimator) else "regression")
         classes = np.array(schema.classes) if schema.classes else None
-        # The search is charged before any part of them is read.
-        records.table.check()
-        return cls(records.held(), None, records.n, classes, schema.target_range, "the schema")
+        return cls(records, None, records.n, classes, schema.target_range, "the schema")
 
     @property
     def unit(self) -> Unit:
@@ -102,16 +101,31 @@ class Data:
             return self.X.whom
         return RECORD if self.persons is None else self.persons.whom
 
+    @property
+    def named(self) -> int:
+        """How many slots can be told apart: all records, and the persons with an id."""
+        if isinstance(self.X, Records):
+            persons = open_secret(self.X.secret).persons
+            return self.slots if persons is None else persons.named
+        return self.slots if self.persons is None else self.persons.named
+
+    @property
+    def cuts(self) -> int:
+        """How many slots parts are made of: rows without an id are one together, whatever their number and order."""
+        return self.named + (self.named < self.slots)
+
     def part(self, chosen: Truths) -> "Data":
-        """Return the slots where `chosen` is true."""
-        owners = self._owners
-        rows = np.flatnonzero(chosen if owners is None else chosen[owners])
-        if not isinstance(self.X, Records):
-            return replace(
-                self, X=self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], y=self.y[rows],
-                slots=int(chosen.sum()), persons=None if owners is None else Persons.of(owners[rows], self.unit),
-            )  # fmt: skip
-        return Data(self.X.chosen(rows), None, int(chosen.sum()), self.classes, self.target_range, self.assumed)
+        """Return the slots where `chosen`, one truth value for each of `cuts`, is true."""
+        count = int(chosen[: self.named].sum()) + (self.slots - self.named) * bool(chosen[self.named :].any())
+        if isinstance(self.X, Records):
+            slots = np.append(chosen, False) if len(chosen) == self.named else chosen
+            return Data(subset(self.X, slots), None, count, self.classes, self.target_range, self.assumed)
+        persons = self.persons
+        rows = np.flatnonzero(chosen if persons is None else chosen[np.minimum(persons.owners, persons.named)])
+        return replace(
+            self, X=self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], y=self.y[rows], slots=count,
+            persons=None if persons is None else persons.of_rows(rows),
+        )  # fmt: skip
 
     def fit(self, model: Any) -> None:
         """Fit a model to this."""
@@ -126,32 +140,15 @@ class Data:
         return price
 
     def folds(self, count: int) -> Codes:
-        """Return the fold of each slot, by public coins.
-
-        Where rows have no fixed place, those without an id are in one fold: which comes first follows from all records.
-        """
-        numbers = np.arange(self.slots)
-        if isinstance(self.X, Records) and not self.X.table.ordered:
-            persons = self.X.persons()
-            assert persons is not None
-            numbers = np.minimum(numbers, persons.named)
-        apart = int(numbers[-1]) + 1
-        if apart < count:
+        """Return the fold of each of the slots that parts are made of, by public coins."""
+        if self.cuts < count:
             raise InvalidParameter(
-                f"{count} folds need as many records, or persons with an id in a table of a database, got {apart}."
+                f"{count} folds need as many records, or persons with an id: rows without an id are in one fold "
+                f"together. Got {self.cuts}."
             )
-        fold = np.empty(apart, dtype=np.intp)
-        fold[places(apart)] = np.arange(apart) % count
-        return np.asarray(fold[numbers])
-
-    @property
-    def _owners(self) -> NDArray[Any] | None:
-        owners: NDArray[Any] | None
-        if isinstance(self.X, Records):
-            owners = self.X.owners()
-        else:
-            owners = None if self.persons is None else self.persons.owners
-        return owners
+        fold = np.empty(self.cuts, dtype=np.intp)
+        fold[places(self.cuts)] = np.arange(self.cuts) % count
+        return fold
 
     @property
     def _owned(self) -> dict[str, Any]:
@@ -159,12 +156,14 @@ class Data:
 
     def targets(self) -> NDArray[Any]:
         """Return the target of every row: a class, None for one that is not declared, or a number."""
-        return self.X.labels() if isinstance(self.X, Records) else np.asarray(self.y)
+        if isinstance(self.X, Records):
+            return open_secret(self.X.secret).labels(self.X.schema)
+        return np.asarray(self.y)
 
     def weights(self) -> Floats:
         """Return how much each row counts, at most 1 together for what one slot holds."""
         if isinstance(self.X, Records):
-            own = self.X.weights()
+            own = open_secret(self.X.secret).weights()
         else:
             own = None if self.persons is None else self.persons.weights
         return np.ones(len(self.targets())) if own is None else own

@@ -134,11 +134,14 @@ def _rehearsed(data: Any, n: int | None, seed: int, signal: float) -> tuple[tupl
 
 def _cut(estimator: Any, arguments: tuple[Any, ...], repeat: int) -> tuple[Data, Data]:
     data = Data.of(clone(estimator).set_params(epsilon=1.0), *arguments, *(() if len(arguments) == 2 else (None,)))
-    if data.slots < 2:
-        raise InvalidParameter(f"at least 2 {data.unit.kind}s are needed, to learn from and to judge on, got 1.")
-    order = np.roll(places(data.slots), repeat * data.slots // 7)
-    held = np.zeros(data.slots, dtype=np.bool_)
-    held[order[: max(1, round(_HELD_OUT * data.slots))]] = True
+    if data.cuts < 2:
+        raise InvalidParameter(
+            f"at least 2 {data.unit.kind}s are needed, to learn from and to judge on, got 1 (persons "
+            "without an id are judged or learned from together)."
+        )
+    order = np.roll(places(data.cuts), repeat * data.cuts // 7)
+    held = np.zeros(data.cuts, dtype=np.bool_)
+    held[order[: max(1, round(_HELD_OUT * data.cuts))]] = True
     return data.part(~held), data.part(held)
 
 

@@ -27,12 +27,12 @@ def progress(report: Report | None = None, *, tick: Tick | None = None, rows: Re
     Reference: solvers whose number of steps depends on records tell nothing; ticks come from a clock that knows none.
 
     `report(done, total)` is called after every step of fits whose number of steps is public: those by noisy gradients.
-    `rows(done, total)` is called while records are encoded into a private file; of persons' rows, whose number is
-    private, nothing is told. While neither is told, `tick(seconds)` is called every second, from a thread of its own,
-    with the time since the block began. Without any of the three, bars or the seconds are drawn on stderr, and nothing
-    if that is not a terminal. What `report` raises ends the fit, which has been charged by then; what `rows` raises
-    ends it before that; the model stays as it was. What `tick` raises ends the ticks, and is raised when the block
-    ends.
+    `rows(done, total)` is called while records are opened from Parquet files, which say how many there are; of persons'
+    rows, whose number is private, nothing is told. While neither is told, `tick(seconds)` is called every second, from
+    a thread of its own, with the time since the block began. Without any of the three, bars or the seconds are drawn
+    on stderr, and nothing if that is not a terminal. What `report` raises ends the fit, which has been charged by
+    then, and the model stays as it was; what `rows` raises ends the opening. What `tick` raises ends the ticks, and is
+    raised when the block ends.
     """
     two = "two numbers, done and total"
     for name, given, wanted in (("report", report, two), ("tick", tick, "seconds"), ("rows", rows, two)):
@@ -58,7 +58,7 @@ def told(done: int, total: int) -> None:
 
 
 def told_rows(done: int, total: int) -> None:
-    """Tell whoever asked that so many of all rows, whose number must be public, are encoded."""
+    """Tell whoever asked that so many of all rows, whose number must be public, are read."""
     found = _TOLD.get()
     if found is not None:
         found.encoded(done, total)
@@ -128,7 +128,7 @@ def _draw(done: int, total: int, what: str = "steps") -> None:
 
 @final
 class _DrawnRows:
-    """Draws a bar of the rows that are encoded, with how many that were in a second."""
+    """Draws a bar of the rows that are read, with how many that were in a second."""
 
     def __init__(self) -> None:
         self._done, self._began = 0, time.monotonic()

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import Computed, Elsewhere
+from tacit.numerics.by_part import Computed, Elsewhere
+
+TARGET, SHARE, WEIGHT = -3, -2, -1
+"""What stands beside the features of a row of records: its target, its share of its person, and its weight."""
 
 
 class SpreadTable(ABC):

@@ -5,7 +5,7 @@ the linear algebra library held to one thread of its own meanwhile. Partial sums
 the blocks, with compensation: the sum of many blocks loses no more than one rounding.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -17,7 +17,7 @@ from typing import TypeVar, final
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from tacit.numerics.arrays import Floats
+from tacit.numerics.arrays import Floats, Integers
 from tacit.numerics.exact import CompensatedSum
 
 Bounds = tuple[int, int]
@@ -81,9 +81,13 @@ class Threads:
 
         return [result for part in self._shared(share, blocks) for result in part]
 
+    def added(self, work: Callable[[Bounds], Sequence[Integers]], blocks: Sequence[Bounds]) -> list[Integers]:
+        """Return the sums of the arrays of whole numbers that `work` makes of each block; few are held at once."""
+        return added(self._shared(lambda part: added(map(work, part)), blocks))
+
     def _shared(self, share: Callable[[Sequence[Bounds]], T], blocks: Sequence[Bounds]) -> Iterator[T]:
         """Cut the blocks into parts that idle threads pick up; the parts do not depend on the threads."""
-        size = -(-len(blocks) // _PARTS)
+        size = max(1, -(-len(blocks) // _PARTS))
         parts = [blocks[start : start + size] for start in range(0, len(blocks), size)]
 
         def quiet(part: Sequence[Bounds]) -> T:
@@ -92,6 +96,14 @@ class Threads:
                 return share(part)
 
         return map(quiet, parts) if self.executor is None else self.executor.map(quiet, parts)
+
+
+def added(arrays: Iterable[Sequence[Integers]]) -> list[Integers]:
+    """Add up arrays, each with those at its place; some have none, where there were no rows."""
+    total: list[Integers] = []
+    for each in arrays:
+        total = [one + other for one, other in zip(total, each, strict=True)] if total and each else total or [*each]
+    return total
 
 
 @cache

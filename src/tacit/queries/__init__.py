@@ -1,4 +1,4 @@
-"""Statistical queries: an oracle over any engine, and the learners that need nothing else."""
+"""Statistical queries: an oracle over records, and the learners that need nothing else."""
 
 from tacit.queries.learners.conjunction import ConjunctionClassifier
 from tacit.queries.learners.decision_list import DecisionListClassifier

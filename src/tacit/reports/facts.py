@@ -9,13 +9,11 @@ from tacit.accounting.history import Entry
 from tacit.accounting.ledger import Ledger
 from tacit.accounting.unit import PUBLIC, Kind, Unit
 from tacit.budget import Budget
-from tacit.data.columns import Column, Key, Moment, Number, Uncoded
-from tacit.data.levels import Flag, Levelled, Ordinal
+from tacit.data.column_words import column_in_words
 from tacit.data.schema import Schema
 from tacit.version import VERSION
 
 DECLARED = "the names of the columns and all that is declared about them"
-_MOST_LEVELS = 400
 _ROOM_FOR_COLUMNS = 20_000
 
 DRAWING = (
@@ -30,41 +28,6 @@ CLEANING = (
     "by the declarations alone, and clipped to it."
 )
 POST = "Predictions, pictures and tables of the released numbers: none of them reads a record again."
-
-
-def column_in_words(column: Column) -> str:
-    """Say what was declared about a column: all of it, so that a check of a schema is one."""
-    beside = (("missing", "what is missing counts as"), ("other", "all else counts as"))
-    found = [(words, getattr(column, name, None)) for name, words in beside]
-    if isinstance(column, Levelled) and not isinstance(column, Flag):
-        found.append(("positive is", column.positive))
-    told = [
-        f"{words} {f'{value:g}' if isinstance(value, float) else value}" for words, value in found if value is not None
-    ]
-    return "; ".join([_kind_in_words(column), *told])
-
-
-def _kind_in_words(column: Column) -> str:
-    if isinstance(column, Number):
-        return f"a number from {column.low:g} to {column.high:g}{', on a logarithmic scale' if column.log else ''}"
-    if isinstance(column, Moment):
-        return f"a moment from {column.low} to {column.high}"
-    if isinstance(column, Flag):
-        true = column.spellings[1][0]
-        tail = "" if true == "true" else f", of which {true} is true"
-        return f"one of {', '.join(_spelled(*each) for each in column.spellings)}{tail}"
-    if isinstance(column, Levelled):
-        names = ", ".join(column.classes[:_MOST_LEVELS])
-        more = f" and {len(column.classes) - _MOST_LEVELS} more" if len(column.classes) > _MOST_LEVELS else ""
-        return f"one of {names}{more}{', in this order' if isinstance(column, Ordinal) else ''}"
-    if isinstance(column, Key):
-        return "an id, never used to predict"
-    assert isinstance(column, Uncoded)
-    return "not used"
-
-
-def _spelled(first: str, *others: str) -> str:
-    return f"{first} (or {', '.join(others)})" if others else first
 
 
 def domain_in_words(schema: Schema | None, features: int, unit: Kind) -> str:

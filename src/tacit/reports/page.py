@@ -17,12 +17,12 @@ from markupsafe import Markup
 
 from tacit.accounting.meaning import explain
 from tacit.accounting.unit import PUBLIC
+from tacit.data.column_words import column_in_words
 from tacit.data.schema import Schema
 from tacit.estimators.effects import Effect
 from tacit.estimators.learned_from import learned_from
 from tacit.reports.card import Card
 from tacit.reports.drawing import COLOURS, bars, budget_picture, effect_picture, guess_picture, shown
-from tacit.reports.facts import column_in_words
 from tacit.reports.learned import lines_about
 from tacit.reports.registry import OPEN, flat
 from tacit.version import VERSION

@@ -5,19 +5,17 @@ parallel. That holds if a record's moment belongs to it for good, as when it was
 it, as for a key.
 """
 
-import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, final
 
 import numpy as np
 
-from tacit.data.columns import Moment
+from tacit.data.columns import Moment, day_number
 from tacit.data.records import Records
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter
-
-_INSTANT = datetime.timedelta(microseconds=1)
+from tacit.secret import open_secret
 
 
 @final
@@ -40,12 +38,6 @@ class TimeBlock:
         ends = Moment(plain["low"], plain["high"])
         return cls(plain["series"], column, str(ends.low), str(ends.high))
 
-    @property
-    def within(self) -> Moment:
-        """The moments of the block, its end left out."""
-        last = datetime.datetime.fromisoformat(self.high) - _INSTANT
-        return Moment(self.low, last.isoformat())
-
     def check_apart(self, others: Mapping[str, Mapping[str, Any]], sees: Callable[[str], bool]) -> None:
         """Refuse a range that another block of the series has a moment of; say which only of data sets that one sees.
 
@@ -61,11 +53,16 @@ class TimeBlock:
                     "blocks are of one column, and must not overlap."
                 )
 
-    def check_records(self, source: Any) -> None:
-        """Refuse a table with a record that is not in the block; which, and how many, is not told."""
-        records = Records(source, Schema({self.column: self.within}))
-        if np.any(records.table.mismatches(None, None)):
+    def check_records(self, records: Records) -> None:
+        """Refuse a table with a record that is not in the block; which, and how many, is not told.
+
+        Compared are cleaned cells, as all blocks have them: one is in a single block, even where days round. A moment
+        that is missing, or beyond the bounds of its column, may lie anywhere.
+        """
+        view, (low, high) = open_secret(records.secret), (day_number(end) for end in (self.low, self.high))
+        days = view.column(self.column)
+        if np.any(view.mismatches((self.column,))) or np.any((days < low) | (days >= high)):
             raise InvalidParameter(
-                f"some records have no {self.column!r} from {self.low} on and before {self.high}. "
-                "Register just the records of the block."
+                f"some records have no {self.column!r} from {self.low} on and before {self.high}, or one that the "
+                "schema does not expect. Register just the records of the block."
             )

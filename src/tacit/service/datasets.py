@@ -21,7 +21,6 @@ from tacit.reports.facts import exact_amount
 from tacit.service.opening import OpenTable
 from tacit.service.refusals import Refusal, missing
 from tacit.service.settings import Settings
-from tacit.service.sources import where
 from tacit.service.state import DATASET, State
 from tacit.service.tokens import Caller
 
@@ -32,13 +31,11 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 class RegisteredTable:
     """One table that a custodian registered.
 
-    `document` is what was declared about it, all of it public; `kept` says where the records are, and is not.
+    `document` is what was declared about it, all of it public; `file` is the name of its packed records, and is not.
     """
 
-    def __init__(
-        self, document: Mapping[str, Any], kept: Mapping[str, Any], settings: Settings, witness: Witness
-    ) -> None:
-        self.document, self._kept, self._settings, self._witness = document, kept, settings, witness
+    def __init__(self, document: Mapping[str, Any], file: str, settings: Settings, witness: Witness) -> None:
+        self.document, self._file, self._settings, self._witness = document, file, settings, witness
         self.name: str = document["name"]
 
     @cached_property
@@ -69,7 +66,7 @@ class RegisteredTable:
 
     @cached_property
     def _table(self) -> OpenTable:
-        return OpenTable(where(self._kept, self._settings), self.document, self.schema, self._settings.tables)
+        return OpenTable(self._settings.tables / self._file, self.document["parts"])
 
     @cached_property
     def account(self) -> Ledger:
@@ -100,7 +97,7 @@ class RegisteredTable:
         """Return who answers questions about a part, and charges an account."""
         records = self.part(part)
         paying = records.account(ledger)
-        return StatisticalOracle(self._table.engine(part), ledger=paying)
+        return StatisticalOracle(self._table.evaluator(part), ledger=paying)
 
     def share(self, caller: Caller) -> Fraction | None:
         """Return which part of the budget is the most that somebody may spend; None for all that is left."""
@@ -170,7 +167,7 @@ class Datasets:
             row = self._state.row(sa.select(DATASET).where(DATASET.c.name == name))
             if row is None or self._is_given_up(json.loads(row.document)):
                 raise missing("data set")
-            found = RegisteredTable(json.loads(row.document), json.loads(row.kept), self._settings, self.witness)
+            found = RegisteredTable(json.loads(row.document), row.file, self._settings, self.witness)
             return self._open.setdefault(name, found)
         return self._open[name]
 

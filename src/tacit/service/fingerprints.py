@@ -27,6 +27,7 @@ from tacit.data.records import Records
 from tacit.data.values import AnyArray
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes
+from tacit.secret import open_secret
 from tacit.service.alike import MARK, Marks, SetMarks, are_alike
 from tacit.service.sketches import Sketch, Words
 
@@ -44,12 +45,13 @@ _TRUTHS = {"false": "0", "true": "1"}
 
 def marks_of(records: Records, given: Iterable[str], secret: bytes) -> dict[str, Any]:
     """Return the marks of a table, as JSON; each of `given` is a text that no other table has."""
-    columns = dict(sorted(records.table.columns.items()))
+    view = open_secret(records.secret)
+    columns = dict(sorted(view.store.columns.items()))
     readers = {name: _Reader(column, secret) for name, column in columns.items()}
     sets = _sets(columns)
     own, strangers = [Sketch() for _ in sets], [Sketch() for _ in sets]
     alone, rows, total = {name: Sketch() for name in columns}, 0, 0
-    for block in records.table.blocks(tuple(columns), None, records.key):
+    for block in view.blocks(tuple(columns)):
         words = {name: reader.words(block[name]) for name, reader in readers.items()}
         apart = {name: each[_shuffle(len(each), name)] for name, each in words.items()}
         for name, sketch in alone.items():

@@ -1,11 +1,10 @@
 """Registering a table: the custodian's act, and the only moment at which its defects are seen.
 
-The table is read and cleaned once, kept, given an account of its own, and from then on only answered about. Tables of
-a database stay where they are, behind the cleaning step.
+The table, a file or one of a database, is read and cleaned once, packed, given an account of its own, and from then on
+only answered about. Its source is not looked at again.
 """
 
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from tacit.budget import Budget
 from tacit.checks import exact_number
 from tacit.data.records import Records
 from tacit.data.schema import Schema
-from tacit.data.sources.kept import keep
+from tacit.data.store.packed_file import ENDING
 from tacit.errors import InvalidParameter, LedgerExists
 from tacit.files import private_folder
 from tacit.noise import unique_name
@@ -32,10 +31,10 @@ from tacit.service.clock import now
 from tacit.service.datasets import NAME
 from tacit.service.fingerprints import bound_to, known, marks_of
 from tacit.service.forgotten import head_of, note_of
-from tacit.service.opening import PARTS, opened, split
+from tacit.service.opening import PARTS, split
 from tacit.service.secrets import kept_secret
 from tacit.service.settings import Settings
-from tacit.service.sources import Place, where
+from tacit.service.sources import Place
 from tacit.service.state import DATASET, State
 from tacit.service.tokens import OWNER, OWNER_WORDS
 
@@ -94,12 +93,12 @@ def register(
     `sees` says which other data sets may be named to whoever registers this one.
     """
     place = source if isinstance(source, Place) else None
-    found = source if place is None else place.opened
     with state.reading() as connection:
         _check_free(declared, _others(connection), sees)
+    opened = source if place is None else place.opened
+    records = Records(opened, declared.schema, unit=declared.unit, key=declared.key)
     if declared.block is not None:
-        declared.block.check_records(found)
-    records = Records(found, declared.schema, unit=declared.unit, key=declared.key)
+        declared.block.check_records(records)
     outright = [] if place is None else place.outright
     marks = marks_of(records, outright, kept_secret(private_folder(settings.folder) / "marks.secret"))
     bound, witness = bound_to(declared.name, marks), witness_at(settings.witness)
@@ -112,17 +111,22 @@ def register(
         registered = {name: str(each["account"]) for name, (each, _) in others.items()}
         head = head_of(declared.name, bound, account, registered, witness, settings, sees)
     document = {**_document(declared, records), "account": account, "shares": _shares(declared, others, account)}
-    kept = _kept(declared, records, place, settings)
+    packed = private_folder(settings.tables) / f"{declared.name}-{unique_name()}{ENDING}"
+    records = records.pack(packed)
     try:
-        again = opened(where(kept, settings), document, declared.schema, settings.tables)
         # Cut before the account is opened: what cannot be cut leaves no account behind.
-        parts = split(again) if len(document["parts"]) > 1 else ()
-        ledger = _open_account(declared, document, again, settings, head).acting(witness=witness)
+        parts = split(records) if len(document["parts"]) > 1 else ()
+        ledger = _open_account(declared, document, records, settings, head).acting(witness=witness)
         for part in parts[:1]:
             # All parts are declared in the account before anybody asks about one.
             part.account(ledger)
-        row = {"document": document, "kept": kept, "marks": marks}
-        values = {"name": declared.name, **{name: json.dumps(each) for name, each in row.items()}, "created": now()}
+        values = {
+            "name": declared.name,
+            "document": json.dumps(document),
+            "file": packed.name,
+            "marks": json.dumps(marks),
+            "created": now(),
+        }
         with state.writing() as connection:
             # Somebody may have registered these records meanwhile.
             state.alone(connection)
@@ -133,8 +137,7 @@ def register(
             ledger.note(note_of(declared.name, bound, by, declared.signed_by))
             connection.execute(sa.insert(DATASET).values(**values))
     except BaseException:
-        if "folder" in kept:
-            shutil.rmtree(settings.tables / kept["folder"], ignore_errors=True)
+        packed.unlink(missing_ok=True)
         raise
     if place is not None:
         place.take_away()
@@ -185,14 +188,6 @@ def _compared(declared: Declared, document: Mapping[str, Any], marks: dict[str, 
     return {**marks, "sets": []} if apart else marks
 
 
-def _kept(declared: Declared, records: Records, place: Place | None, settings: Settings) -> dict[str, str]:
-    """Keep the cleaned cells of a file; a table of a database stays where it is."""
-    if place is not None and place.file is None:
-        return {"source" if place.source else "address": place.source or place.address, "table": place.table}
-    folder = private_folder(settings.tables) / f"{declared.name}-{unique_name()}"
-    return {"folder": keep(records, folder).folder.name}
-
-
 def _document(declared: Declared, records: Records) -> dict[str, Any]:
     block = declared.block
     public = [PUBLIC[records.whom.kind], DECLARED, *declared.public]
@@ -200,14 +195,13 @@ def _document(declared: Declared, records: Records) -> dict[str, Any]:
         public.append(f"which block of the series {block.series!r} a record is in, fixed for good by {block.column!r}")
     return {
         "name": declared.name,
-        "identity": f"{declared.name} {unique_name()}",
         "n": records.n,
         "unit": declared.unit,
         "key": declared.key,
         "schema": declared.schema.to_toml(),
         "public": public,
         "signed_by": declared.signed_by,
-        "parts": list(PARTS) if records.key is not None or records.table.ordered else ["all"],
+        "parts": list(PARTS) if records.key is not None or records.facts.ordered else ["all"],
         "block_of": None if block is None else vars(block),
     }
 

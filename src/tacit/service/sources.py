@@ -1,7 +1,7 @@
-"""Where a table to be registered is: a file that was sent, a file in the inbox, or a table of a database.
+"""Where a table to be registered is read from: a file that was sent, a file in the inbox, or a table of a database.
 
-A file that was sent holds records as they are. It is removed when they are registered, and else when it has waited for
-some hours: when the service starts, and when the next file is sent.
+It is read once, and never looked at again. A file that was sent holds records as they are: it is removed when they are
+registered, and else when it has waited for some hours, when the service starts and when the next file is sent.
 """
 
 import os
@@ -17,12 +17,12 @@ from typing import Any, Self, final
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
-from tacit.data.sources.files import listed
+from tacit.data.readers.file_listing import list_files
 from tacit.errors import InvalidParameter
 from tacit.files import private_folder
 from tacit.noise import unique_name
 from tacit.service.fingerprints import outright_of
-from tacit.service.refusals import Refusal, missing, unavailable
+from tacit.service.refusals import Refusal, missing
 from tacit.service.settings import Settings
 
 FORMATS = ("csv", "parquet")
@@ -42,8 +42,6 @@ class Place:
     ours: bool = False
     address: str = ""
     table: str = ""
-    source: str = ""
-    """The name of one of the settings' [sources], if that is where the address is from."""
 
     @classmethod
     def of(cls, plain: Mapping[str, Any], settings: Settings) -> Self:
@@ -54,19 +52,19 @@ class Place:
         if keys == {"file"}:
             return cls(_in_inbox(plain["file"], settings))
         if keys == {"address", "table"}:
-            source = plain["address"] if plain["address"] in settings.sources else ""
-            address = settings.sources.get(source, plain["address"])
+            named = plain["address"] in settings.sources
+            address = settings.sources[plain["address"]] if named else plain["address"]
             if not address.startswith(("postgresql://", "postgresql+psycopg://")):
                 raise InvalidParameter(
-                    "a table that stays where it is has the name of one of the service's [sources] for its address, "
-                    "or a postgresql:// address of its own."
+                    "a table of a database has the name of one of the service's [sources] for its address, or a "
+                    "postgresql:// address of its own."
                 )
-            if not source and _has_password(address):
+            if not named and _has_password(address):
                 raise InvalidParameter(
-                    "an address with a password is a secret, and is not kept here: name it among the service's "
+                    "an address with a password is a secret, and is not sent here: name it among the service's "
                     "[sources]."
                 )
-            return cls(address=address, table=plain["table"], source=source)
+            return cls(address=address, table=plain["table"])
         raise InvalidParameter("a source is {upload}, {file} within the inbox, or {address, table}.")
 
     @property
@@ -78,7 +76,7 @@ class Place:
     def outright(self) -> list[str]:
         """What no other table has: the content of a file, or of all files of a folder, or the place of a table."""
         if self.file is not None:
-            return [outright_of(listed(self.file))]
+            return [outright_of(list_files(self.file))]
         url = sa.make_url(self.address)
         host, port = (given or url.query.get(name) for name, given in (("host", url.host), ("port", url.port)))
         table = self.table.removeprefix("public.")
@@ -88,15 +86,6 @@ class Place:
         """Remove a file that was sent, once it was read."""
         if self.ours and self.file is not None:
             self.file.unlink(missing_ok=True)
-
-
-def where(kept: Mapping[str, str], settings: Settings) -> Mapping[str, str]:
-    """Return where records are kept, with the address that a source has in the settings now."""
-    if "source" not in kept:
-        return kept
-    if kept["source"] not in settings.sources:
-        raise unavailable("the database of these records, which the settings do not name any more,")
-    return {"address": settings.sources[kept["source"]], "table": kept["table"]}
 
 
 def _has_password(address: str) -> bool:

@@ -35,7 +35,7 @@ def table(name: str, key: str, texts: str, perhaps: str = "", *more: sa.schema.S
     return sa.Table(f"tacit_service_{name}", TABLES, *columns, *more)
 
 
-DATASET = table("dataset", "name", "document kept marks created")
+DATASET = table("dataset", "name", "document file marks created")
 TOKEN = table("token", "id", "name scope hash datasets created expires", "revoked")
 _BY_AGE = sa.Index("tacit_service_request_created", "created")
 REQUEST = table("request", "owner key", "digest ticket route state created", "dataset answer", _BY_AGE)

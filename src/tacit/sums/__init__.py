@@ -1,5 +1,5 @@
-"""Everything is a sum over records: what one record may contribute, and engines that add contributions up.
+"""Everything is a sum over records: what one record may contribute, and the evaluator that adds contributions up.
 
 `language` says what can be computed from one record, `query` which sums there are and how far replacing a record moves
-them, `engines` add them up, in memory or where the records are.
+them, `block_sums` what some rows contribute, `evaluator` adds that up.
 """

@@ -1,7 +1,7 @@
 """Statistical queries: bounded functions of one record, of which an oracle tells the average.
 
 A query says what one record contributes and, by construction, how far replacing a record can move the sum:
-`l1` and `l2`, counted in shares (1 is the whole range). An engine adds the contributions up; a query itself never
+`l1` and `l2`, counted in shares (1 is the whole range). The evaluator adds the contributions up; a query itself never
 touches a record.
 """
 

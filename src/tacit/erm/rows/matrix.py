@@ -14,9 +14,9 @@ from typing import Any, Self, final
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.data.store.lazy_rows import LazyRows
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Codes, Floats
-from tacit.numerics.disk import DiskArray
 from tacit.numerics.exact import Point, long_product, long_sum, two_sum
 from tacit.numerics.products import square_lengths
 
@@ -204,20 +204,20 @@ class SparseMatrix(Matrix):
 
 @final
 @dataclass(frozen=True, eq=False)
-class DiskMatrix(StoredRows):
-    """Dense rows in a private file; a part of them is read whenever it is asked for."""
+class LazyMatrix(StoredRows):
+    """Dense rows that are made of stored cells, part by part, whenever one is asked for."""
 
     def every(self, step: int) -> StoredRows:
         """Return every step-th row, in memory if they fit there."""
         sample = self.array[::step]
-        return DiskMatrix(sample) if isinstance(sample, DiskArray) else DenseMatrix(sample)
+        return LazyMatrix(sample) if isinstance(sample, LazyRows) else DenseMatrix(sample)
 
     def take(self, indices: Codes) -> Matrix:
-        """Read the rows at the indices."""
+        """Make the rows at the indices."""
         return DenseMatrix(self.array.take(indices))
 
     def part(self, start: int, stop: int) -> Matrix:
-        """Read the rows from start to stop."""
+        """Make the rows from start to stop."""
         return DenseMatrix(self.array[start:stop])
 
 

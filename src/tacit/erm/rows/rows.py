@@ -15,12 +15,13 @@ import numpy as np
 from tacit.accounting.unit import RECORD, Unit
 from tacit.checks import finite_number, whole_number
 from tacit.data.shares import Shares
+from tacit.data.store.lazy_rows import LazyRows
 from tacit.erm.rows.block import Block
-from tacit.erm.rows.matrix import DenseMatrix, DiskMatrix, Matrix, SparseMatrix, SpreadMatrix, StoredRows, as_matrix
+from tacit.erm.rows.matrix import DenseMatrix, LazyMatrix, Matrix, SparseMatrix, SpreadMatrix, StoredRows, as_matrix
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import UNIT_ROUNDOFF, Codes, Floats
-from tacit.numerics.disk import DiskArray, by_part
-from tacit.numerics.spread import SpreadTable, in_lot, plain
+from tacit.numerics.by_part import by_part
+from tacit.numerics.spread import TARGET, SpreadTable, in_lot, plain
 from tacit.numerics.threads import Bounds, Threads, longest, threads
 
 _CACHE_ENTRIES = 2**18
@@ -65,7 +66,7 @@ class Rows:
     @classmethod
     def stored(
         cls,
-        data: DiskArray | SpreadTable,
+        data: LazyRows | SpreadTable,
         within: float,
         norm: float,
         constant: float | None = None,
@@ -73,14 +74,14 @@ class Rows:
     ) -> Self:
         """Do the same with rows elsewhere, whose norms are at most `within`: factors are computed as rows are read.
 
-        They were written with at most `filled` numbers other than 0 each, which bounds their sums by itself.
+        They have at most `filled` numbers other than 0 each, which bounds their sums by itself.
         """
         joint, filled = _joint_norm(norm, constant), _with_constant(filled, constant)
         if isinstance(data, SpreadTable):
             # Factors are computed where the rows are, when these are looked at: see `_there`.
             return cls(SpreadMatrix(data), norm if within > norm else None, constant, joint, filled=filled)
         scale = by_part(partial(_row_factors, norm), data) if within > norm else None
-        return cls(DiskMatrix(data), scale, constant, joint, filled=filled)
+        return cls(LazyMatrix(data), scale, constant, joint, filled=filled)
 
     def over(self, targets: Any, workers: Threads, job: "Callable[[Rows, Any, Threads], Floats]") -> Floats:
         """Return the sum of `job(rows, their targets, threads)` over the places that rows are kept in.
@@ -178,8 +179,8 @@ def _there(
     job: Callable[[Rows, Any, Threads], Floats],
     lot: Floats,
 ) -> Floats:
-    """Do a job on a lot of rows, where these are kept: the last two numbers of a row are its target and its weight."""
-    matrix = DenseMatrix(lot[:, :-2])
+    """Do a job on a lot of rows, where these are kept: the last numbers of a row stand beside its features."""
+    matrix = DenseMatrix(lot[:, :TARGET])
     scale = None if shell.scale is None else _row_factors(shell.scale, matrix.array)
     found = in_lot(weights, lot)
     shares = None if found is None else Shares(found, count, whom)
@@ -196,8 +197,8 @@ def _factors(lengths: Floats, norm: float) -> Floats:
 
 def _cut(matrix: StoredRows, columns: int, most: float = math.inf) -> list[Bounds]:
     """Cut a matrix into blocks of rows."""
-    # A sparse block's sums are as wide as all features, so it pays to have fewer of them.
-    room = 8 * _CACHE_ENTRIES if isinstance(matrix, SparseMatrix) else _CACHE_ENTRIES
+    # A sparse block's sums are as wide as all features, a lazy one's columns are read one by one: few blocks pay.
+    room = _CACHE_ENTRIES * (8 if isinstance(matrix, SparseMatrix) else 4 if isinstance(matrix, LazyMatrix) else 1)
     rows = matrix.shape[0]
     fitting = max(256.0, room / (matrix.entries / rows + 2 * columns))
     size = max(1, int(min(most, fitting, rows)))

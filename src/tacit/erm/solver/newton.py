@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 
 from tacit.erm.losses.loss import Loss
-from tacit.erm.rows.matrix import DiskMatrix, SpreadMatrix
+from tacit.erm.rows.matrix import LazyMatrix, SpreadMatrix
 from tacit.erm.solver.curvature import CurvatureModel
 from tacit.erm.solver.objective import Objective
 from tacit.erm.solver.preconditioner import Factored, build_preconditioner
@@ -116,7 +116,7 @@ class Smooth(Landscape):
         """Fetching the rows from a cluster or a disk is most of the work, unless they have many columns."""
         rows = self.objective.rows
         narrow = self.loss.outputs == 1 and rows.dimension <= _NARROW
-        return narrow and isinstance(rows.matrix, SpreadMatrix | DiskMatrix)
+        return narrow and isinstance(rows.matrix, SpreadMatrix | LazyMatrix)
 
     def model(self, point: Point) -> CurvatureModel:
         """Model the curvature by a Hessian over all rows."""

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from tacit.checks import finite_number
 from tacit.erm.losses.loss import Loss
 from tacit.erm.rows.block import Block
-from tacit.erm.rows.matrix import DiskMatrix, SpreadMatrix
+from tacit.erm.rows.matrix import LazyMatrix, SpreadMatrix
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import by_part
+from tacit.numerics.by_part import by_part
 from tacit.numerics.exact import Point
 from tacit.numerics.threads import Bounds, Threads, threads
 
@@ -47,7 +47,7 @@ class Objective:
             raise InvalidParameter(
                 "the plain hinge takes neither weights nor persons with several rows. Use loss='huber', or HuberHinge."
             )
-        if self.loss.has_corner and isinstance(self.rows.matrix, DiskMatrix | SpreadMatrix):
+        if self.loss.has_corner and isinstance(self.rows.matrix, LazyMatrix | SpreadMatrix):
             raise InvalidParameter(
                 "the plain hinge keeps numbers for every record, and these are too many for memory. Use loss='huber', "
                 "or declare more: Records(..., memory=...). Nothing was charged."

@@ -11,6 +11,7 @@ from tacit.accounting.unit import Unit
 from tacit.budget import Budget
 from tacit.data.curves import checked_pairs, curves_of
 from tacit.data.encoder import PublicEncoder
+from tacit.data.file_form import FileForm
 from tacit.data.levels import Levelled
 from tacit.data.schema import Schema
 from tacit.data.toml import KINDS, declared_column, entry_of
@@ -218,7 +219,14 @@ _ENTRY = Struct(
 )
 
 LABELS = _Labels()
-SCHEMA = Struct(lambda target, columns: Schema(columns, target), {"target": Optional(TEXT), "columns": COLUMNS})
+_FORM = Struct(
+    FileForm,
+    {
+        "separator": Optional(TEXT), "decimal": TEXT, "thousands": Optional(TEXT), "encoding": TEXT,
+        "missing": Listed(TEXT), "dates": Listed(TEXT),
+    },
+)  # fmt: skip
+SCHEMA = Struct(Schema, {"target": Optional(TEXT), "columns": COLUMNS, "weight": Optional(TEXT), "form": _FORM})
 _ENCODER = Struct(
     PublicEncoder,
     {"schema": SCHEMA, "norm": Plain(), "constant": TRUTH, "curves": Plain(), "interactions": Plain()},

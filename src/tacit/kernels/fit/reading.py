@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from tacit.data.labels import column
-from tacit.data.streamed import StreamedRows
+from tacit.data.store.lazy_rows import StreamedRows
 from tacit.erm.losses.loss import PointwiseLoss
 from tacit.erm.losses.standard import Hinge, HuberHinge, Logistic
 from tacit.erm.perturbations.setting import Setting
@@ -35,7 +35,7 @@ from tacit.kernels.kernel.domain import Domain
 from tacit.kernels.kernel.kernel import Constant, Kernel, Product, Sum, size_of
 from tacit.kernels.maps.landmarks import Landmarks, listed
 from tacit.numerics.arrays import Floats
-from tacit.numerics.disk import Elsewhere, by_part
+from tacit.numerics.by_part import Elsewhere, by_part
 
 CLASSIFICATION = {"logistic": Logistic(), "huber": HuberHinge(0.5), "hinge": Hinge()}
 LOSSES = (*CLASSIFICATION, "squared", "absolute")
@@ -91,8 +91,8 @@ def read_records(
         return Domain(kernel, 1.0, 0), records, labels
     norm = known_norm(data_norm, X)
     if isinstance(X, StreamedRows):
-        estimator.n_features_in_ = X.rows.width
-        return Domain(kernel, norm, X.rows.width), X, y
+        estimator.n_features_in_ = X.rows.shape[1]
+        return Domain(kernel, norm, X.rows.shape[1]), X, y
     data, labels = validated(estimator, X, y=y, order="C", y_numeric=regression)
     return Domain(kernel, norm, data.shape[1]), data, labels
 

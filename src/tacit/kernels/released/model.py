@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tacit.accounting.analytic import gaussian_shift
 from tacit.budget import Budget
 from tacit.data.shares import Shares
+from tacit.data.store.lazy_rows import LazyRows
 from tacit.erm.fitting import LossFor, fit_linear
 from tacit.erm.rows.rows import Rows
 from tacit.errors import InvalidParameter
@@ -22,7 +23,6 @@ from tacit.kernels.released.non_interactive import BudgetShares, Measurement, Ne
 from tacit.kernels.released.posterior import posterior
 from tacit.kernels.released.semi_interactive import LaplaceAnswers, answer_epsilon
 from tacit.mechanisms.process import GaussianProcess
-from tacit.numerics.disk import DiskArray
 from tacit.numerics.spread import SpreadTable
 from tacit.releases import Release, Terms
 
@@ -43,7 +43,7 @@ class Released:
 
 def release_linear(
     mapped: Landmarks | FourierFeatures,
-    features: NDArray[Any] | DiskArray | SpreadTable,
+    features: NDArray[Any] | LazyRows | SpreadTable,
     targets: Any,
     loss_for: LossFor,
     budget: Budget | None,

@@ -101,12 +101,12 @@ class ConjunctionClassifier(SQClassifier):
 
     def _study(self, session: Session, columns: Sequence[str], labels: Labels) -> None:
         self.error_ = conjunction_error(
-            session.engine.n, len(columns), asked=self.error, confidence=self.confidence,
+            session.evaluator.n, len(columns), asked=self.error, confidence=self.confidence,
             epsilon=cast(float, self.epsilon), delta=self.delta, noise_rate=self.noise_rate, monotone=self.monotone,
         )  # fmt: skip
         self.threshold_ = self.error_ / (2 * len(session.rounds[0]))
         # Columns that are no numbers are refused by their names, before the charge.
-        session.engine.prepare(RowSums(tuple(columns)))
+        session.evaluator.prepare(RowSums(tuple(columns)))
         kept = (np.array(session.ask(0).values) <= self.threshold_).tolist()
         words = self._literals(getattr(self, "feature_names_in_", columns))
         self.literals_ = [

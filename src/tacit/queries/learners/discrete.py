@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.data.columns import Column
-from tacit.data.frames import read_columns
+from tacit.data.frames import clean_columns
 from tacit.data.levels import Levelled
 from tacit.data.records import Records
 from tacit.data.schema import Schema
@@ -70,10 +70,11 @@ class DiscreteClassifier(SQClassifier):
     def _encoded(self, X: Any) -> Codes:
         """Return the codes of a matrix, or of a table that the learner's own schema declares."""
         if self.schema is None:
-            columns = list(X.toarray().T if issparse(X) else X.T)
-        else:
-            columns = read_columns(X, wanted=self.schema.features, order=self.schema.inputs)
-        return np.column_stack([each.encode(column) for each, column in zip(self.features_, columns, strict=True)])
+            columns = X.toarray().T if issparse(X) else X.T
+            return np.column_stack([each.encode(column) for each, column in zip(self.features_, columns, strict=True)])
+        declared = {name: self.schema.columns[name] for name in self.schema.features}
+        cleaned = clean_columns(X, declared, self.schema.inputs, self.schema.form)
+        return np.column_stack([each.place(cleaned[each.name]) for each in self.features_])
 
     def _codes(self, X: Any) -> Codes:
         """Return the codes of records to predict; a table needs the columns that were asked about, by their names."""

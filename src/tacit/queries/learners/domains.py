@@ -45,7 +45,7 @@ class Feature(ABC):
 
     @abstractmethod
     def code(self, table: Any) -> Any:
-        """Return the expression for the code over a table that an engine reads."""
+        """Return the expression for the code over a table that an evaluator reads."""
 
     def test(self, table: Any, code: int, *, up_to: bool = False) -> Any:
         """Return the expression for whether a record has a code, or one up to it: true or false of every record."""

@@ -19,9 +19,9 @@ from tacit.checks import whole_number
 from tacit.data.columns import Column
 from tacit.data.frames import clean_columns
 from tacit.data.levels import Levelled, needed_positive
-from tacit.data.persons import Persons
+from tacit.data.persons import OwnedRows
 from tacit.data.records import Records, payer
-from tacit.data.sources.table import Block
+from tacit.data.store.store import Block
 from tacit.errors import InvalidParameter
 from tacit.estimators.classes import Declared, known_classes, ordered_classes
 from tacit.estimators.encoded import encoded, refuse_targets, target_of
@@ -36,10 +36,11 @@ from tacit.queries.oracle.oracle import StatisticalOracle
 from tacit.queries.oracle.plan import Demand, Plan, Target, checked_noise_rate
 from tacit.queries.oracle.rounds import Rounds
 from tacit.queries.oracle.session import Session, planned
-from tacit.sums.engines.engine import Engine
-from tacit.sums.engines.matrix import engine_of_arrays
-from tacit.sums.engines.opening import engine_for
+from tacit.secret import open_secret
+from tacit.sums.array_evaluator import evaluator_of_arrays
+from tacit.sums.evaluator import Evaluator
 from tacit.sums.query import Query
+from tacit.sums.record_evaluator import evaluator_for
 
 
 @final
@@ -81,9 +82,11 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         Without a target to learn y is ignored.
         """
         warn_of_terms(self, X)
+        if isinstance(X, Records):
+            _refuse_weights(X)
         return fitted_together(self, lambda fresh: fresh._fit(X, y))
 
-    def learn(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> Self:
+    def learn(self, oracle: StatisticalOracle | Evaluator, features: Sequence[str] | None = None) -> Self:
         """Learn from an oracle over any table, whose ledger pays; `features` are all columns but the label.
 
         `classes` must be declared if they are not the oracle's two labels.
@@ -93,7 +96,7 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
                 raise InvalidParameter("an oracle answers privately: give a finite epsilon, or fit records themselves.")
             if self.random_state is not None or self.ledger not in (None, oracle.ledger):
                 raise InvalidParameter("the oracle's own ledger and coins are used: set ledger and random_state there.")
-        elif not isinstance(oracle, Engine) or self._budget() is not None:
+        elif not isinstance(oracle, Evaluator) or self._budget() is not None:
             raise InvalidParameter(f"wanted a StatisticalOracle, got {type(oracle).__name__}.")
         return fitted_together(self, lambda fresh: fresh._from_oracle(oracle, features))
 
@@ -141,40 +144,41 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from rows in memory, or from records that are encoded as such."""
         rows, persons = X, None
         if isinstance(X, Records):
-            held = X.held()
-            found = encoded(held, "none")
-            rows, self.encoder_, persons = found.rows, found.encoder, held.persons()
+            found = encoded(X, "none")
+            rows, self.encoder_, persons = found.rows, found.encoder, found.persons
         self._declare(rows)
-        engine = engine_of_arrays(validated(self, rows), persons=persons)
-        self._ask(self._source(engine, X), engine.names, Labels())
+        evaluator = evaluator_of_arrays(validated(self, rows), persons=persons)
+        self._ask(self._source(evaluator, X), evaluator.names, Labels())
 
-    def _source(self, engine: Engine, owned: Any) -> StatisticalOracle | Engine:
-        """Return whom to ask about records of one's own: for an infinite epsilon the engine itself."""
+    def _source(self, evaluator: Evaluator, owned: Any) -> StatisticalOracle | Evaluator:
+        """Return whom to ask about records of one's own: for an infinite epsilon the evaluator itself."""
         if isinstance(owned, Records):
-            remember(self, LearnedFrom.of(owned, engine.n))
+            remember(self, LearnedFrom.of(owned, evaluator.n))
         ledger, coins = payer(owned, self.ledger, self.random_state)
         if self._budget() is not None:
-            return StatisticalOracle(engine, ledger=ledger, random_state=coins)
+            return StatisticalOracle(evaluator, ledger=ledger, random_state=coins)
         refuse_ledger(ledger)
-        return engine
+        return evaluator
 
-    def _from_oracle(self, oracle: StatisticalOracle | Engine, features: Sequence[str] | None) -> None:
+    def _from_oracle(self, oracle: StatisticalOracle | Evaluator, features: Sequence[str] | None) -> None:
         remember(self, oracle.origin if isinstance(oracle, StatisticalOracle) else None)
         self._from_columns(oracle, features)
 
-    def _from_columns(self, source: StatisticalOracle | Engine, features: Sequence[str] | None = None) -> None:
+    def _from_columns(self, source: StatisticalOracle | Evaluator, features: Sequence[str] | None = None) -> None:
         """Learn from a table column by column, wherever it is."""
-        engine = source.engine if isinstance(source, StatisticalOracle) else source
+        evaluator = source.evaluator if isinstance(source, StatisticalOracle) else source
         self._declare(None)
-        labels = self._labels(engine)
-        others = tuple(name for name in engine.names if name != engine.label)
+        labels = self._labels(evaluator)
+        others = tuple(name for name in evaluator.names if name != evaluator.label)
         names = self._named(others) if features is None else tuple(features)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
         assumed = [f"{len(labels.values)} declared classes"] if labels.values else []
         self._ask(source, self._columns(names), labels, *assumed)
 
-    def _ask(self, source: StatisticalOracle | Engine, columns: Sequence[Any], labels: Labels, *assumed: str) -> None:
+    def _ask(
+        self, source: StatisticalOracle | Evaluator, columns: Sequence[Any], labels: Labels, *assumed: str
+    ) -> None:
         """Open a session for all rounds, learn in it, and keep what is promised."""
         rounds = self._rounds(source.n, columns, labels)
         if isinstance(source, StatisticalOracle) and not source.rehearses:
@@ -197,8 +201,8 @@ class SQLearner(Priced, BaseEstimator, ABC):  # type: ignore[misc]
             least = min(demand.factor * noise.deviation(demand) / n for demand in demands)
             warn_of_noise(least, 1.0, budget, n, columns, "a share of the records")
 
-    def _labels(self, engine: Engine) -> Labels:
-        """Return the classes as they stand in the engine's column of labels, and keep them."""
+    def _labels(self, evaluator: Evaluator) -> Labels:
+        """Return the classes as they stand in the evaluator's column of labels, and keep them."""
         return Labels()
 
     def _likely_labels(self) -> Labels:
@@ -234,20 +238,22 @@ class SQClassifier(ExactAccuracy, SQLearner):
         refuse_targets(y)
         self._fit_records(X)
 
-    def _fit_rows(self, X: Any, y: Any, declared: Declared | None, owned: Any, persons: Persons | None = None) -> None:
+    def _fit_rows(
+        self, X: Any, y: Any, declared: Declared | None, owned: Any, persons: OwnedRows | None = None
+    ) -> None:
         """Learn from rows in memory, which `owned` pays for: they themselves, or the records that became them."""
         self._declare(X)
         rows, cells = self._rows(X, y)
         self.classes_, indices, assumed = known_classes(declared, cells, self.most_classes)
         self._check_rate(len(self.classes_))
-        engine = engine_of_arrays(rows, indices, labels=(0, 1), persons=persons)
+        evaluator = evaluator_of_arrays(rows, indices, labels=(0, 1), persons=persons)
         labels = Labels("y", tuple(range(len(self.classes_))))
-        self._ask(self._source(engine, owned), self._row_columns(engine.names[:-1]), labels, assumed)
+        self._ask(self._source(evaluator, owned), self._row_columns(evaluator.names[:-1]), labels, assumed)
 
     def _fit_records(self, records: Records) -> None:
         """Learn from records column by column; `columns_` keeps how they declare these."""
         target_of(records.schema, "classification")
-        self._from_columns(self._source(engine_for(records), records))
+        self._from_columns(self._source(evaluator_for(records), records))
 
     def _rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return X as the matrix to ask about, and the cells of y."""
@@ -258,12 +264,12 @@ class SQClassifier(ExactAccuracy, SQLearner):
         """Return the columns of that matrix as this learner asks about them."""
         return names
 
-    def _labels(self, engine: Engine) -> Labels:
-        if engine.label is None:
+    def _labels(self, evaluator: Evaluator) -> Labels:
+        if evaluator.label is None:
             raise InvalidParameter("say which column labels are in: StatisticalOracle(..., label='y').")
-        own, declared, column = engine.labels, self._declared_classes(), engine.columns[engine.label]
+        own, declared, column = evaluator.labels, self._declared_classes(), evaluator.columns[evaluator.label]
         if self.needs_positive and isinstance(column, Levelled):
-            needed_positive(column, engine.label)
+            needed_positive(column, evaluator.label)
         known, positive = (column.classes, column.positive) if isinstance(column, Levelled) else (None, None)
         names = declared.classes if isinstance(declared, Levelled) else known if declared is None else declared
         listed = own if names is None else ordered_classes(names, positive)
@@ -275,8 +281,8 @@ class SQClassifier(ExactAccuracy, SQLearner):
         if self.noise_rate > 0 and set(values) != set(own):
             raise InvalidParameter("noise_rate exchanges the oracle's two labels: they must be the classes.")
         self.classes_ = np.array(values)
-        self.columns_: Mapping[str, Column] = engine.columns
-        return Labels(engine.label, values)
+        self.columns_: Mapping[str, Column] = evaluator.columns
+        return Labels(evaluator.label, values)
 
     def _likely_labels(self) -> Labels:
         declared = self._declared_classes()
@@ -299,6 +305,15 @@ class SQClassifier(ExactAccuracy, SQLearner):
         return tags
 
 
+def _refuse_weights(records: Records) -> None:
+    """Refuse records that weigh differently: a learner counts each of them once."""
+    if records.schema.weight is not None:
+        raise InvalidParameter(
+            f"learners count all records alike, and the schema weighs them by {records.schema.weight!r}. Declare a "
+            "schema without a weight, or use a linear model."
+        )
+
+
 def cleaned_as(columns: Mapping[str, Column], X: Any) -> Iterator[Block]:
     """Yield the cells of some columns, of records or of a table, cleaned as those that a model learned from."""
     names = tuple(columns)
@@ -311,4 +326,4 @@ def cleaned_as(columns: Mapping[str, Column], X: Any) -> Iterator[Block]:
                 f"these records declare column {name!r} differently from those that the model learned from, or not at "
                 "all. Open them with the same schema."
             )
-    yield from X.blocks(names)
+    yield from open_secret(X.secret).blocks(names)

@@ -79,7 +79,7 @@ class SQNaiveBayes(DiscreteClassifier):
         return [count_classes(columns, labels, everyone())]
 
     def _study(self, session: Session, columns: CodeColumns, labels: Labels) -> None:
-        before, n = positive_number("smoothing", self.smoothing), session.engine.n
+        before, n = positive_number("smoothing", self.smoothing), session.evaluator.n
         counts = ClassCounts.of(session.ask(0), columns, 1)
         prior = np.maximum(counts.totals[0], 0.0) + before / n
         prior /= prior.sum()

@@ -86,7 +86,7 @@ class SQPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SQLearner):  # ty
 
     def _study(self, session: Session, columns: Sequence[str], labels: Labels) -> None:
         moments, *mean = session.ask(0).values
-        n, count = session.engine.n, self._count(len(columns))
+        n, count = session.evaluator.n, self._count(len(columns))
         self.mean_ = np.asarray(mean[0][0]) if mean else np.zeros(len(columns))
         # As the ordinary estimate of a variance has it, if the mean was estimated as well.
         factor = n / max(1, n - 1) if mean else 1.0

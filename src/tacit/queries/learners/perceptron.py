@@ -91,9 +91,8 @@ class SQPerceptron(SQClassifier):
         self._norm = known_norm(self.data_norm, X)
 
     def _fit_records(self, records: Records) -> None:
-        held = records.held()
-        found = encoded(held, "classification")
-        self._fit_rows(found.rows, found.targets, found.declared, records, held.persons())
+        found = encoded(records, "classification")
+        self._fit_rows(found.rows, found.targets, found.declared, records, found.persons)
         self.encoder_ = found.encoder
 
     def _rounds(self, n: int, columns: Sequence[str], labels: Labels) -> list[list[Query]]:

@@ -93,7 +93,7 @@ class GrownClassifier(DiscreteClassifier):
         leaves = [number for number, node in enumerate(self.nodes_) if node.literal is None]
         reply = session.ask(last, count_groups(labels, self._groups(columns, leaves)))
         counted = np.reshape(reply.values[0], (len(leaves), -1))
-        for number, shares in zip(leaves, settled(counted, reply.deviation + 1.0 / session.engine.n), strict=True):
+        for number, shares in zip(leaves, settled(counted, reply.deviation + 1.0 / session.evaluator.n), strict=True):
             self.nodes_[number] = replace(self.nodes_[number], shares=shares)
 
     def _split(self, number: int, literal: FeatureLiteral) -> tuple[int, int]:

@@ -24,7 +24,8 @@ from tacit.errors import InvalidParameter
 from tacit.queries.oracle.oracle import Answer, Asking, MeanShares, StatisticalOracle, asked_in_words
 from tacit.queries.oracle.plan import LARGEST_EPSILON, Demand, Plan, checked_noise_rate, rounded_up, smallest_epsilon
 from tacit.queries.oracle.rounds import Turns
-from tacit.sums.engines.engine import Part, Prepared
+from tacit.sums.block_sums import Prepared
+from tacit.sums.evaluator import Part
 from tacit.sums.query import StatisticalQuery
 
 
@@ -57,7 +58,7 @@ class Conversation:
         self._count = whole_number("queries", queries)
         self._noise_rate = checked_noise_rate(noise_rate)
         if self._noise_rate > 0:
-            oracle.engine.check_labels()
+            oracle.evaluator.check_labels()
         self._confidence = checked_confidence(confidence)
         self._name = name
         self._way = plan
@@ -81,7 +82,7 @@ class Conversation:
         if type(query) is not StatisticalQuery:
             raise InvalidParameter(f"a conversation is about single numbers, got a {type(query).__name__}.")
         query = replace(query)
-        prepared = [self._oracle.engine.prepare(query)]
+        prepared = [self._oracle.evaluator.prepare(query)]
         # A turn is taken before anything is drawn: threads and copies share them, and none is used twice.
         turn, shares = self._turns.take_next(), None
         try:
@@ -107,7 +108,7 @@ class Conversation:
         split = self.plan.parts > 1
         part = Part(turn, self._count) if split else None
         payer = self._payers[turn] if split else oracle.ledger
-        demand = self._demand(oracle.n if part is None else oracle.engine.part_size(part))
+        demand = self._demand(oracle.n if part is None else oracle.evaluator.part_size(part))
         asking = Asking(self._noise_rate, f"{self._name}: {asked_in_words(prepared)}", payer, part, talk=self._name)
         return oracle._shares(prepared, demand, self._step, asking)
 
@@ -125,7 +126,7 @@ class Conversation:
 
     def _best(self, budget: Budget) -> Plan:
         ways = {"split": self._split, "rounded": self._rounded}
-        if self._oracle.engine.fixed_by is None or not 1 < self._count <= self._oracle.n or not self._smallest():
+        if self._oracle.evaluator.fixed_by is None or not 1 < self._count <= self._oracle.n or not self._smallest():
             del ways["split"]
         if self._way != "auto":
             if self._way not in ways:
@@ -137,12 +138,12 @@ class Conversation:
 
     def _smallest(self) -> int:
         """Return the size of the smallest part; of a key nothing else is known, and parts are counted if asked for."""
-        engine = self._oracle.engine
-        if engine.fixed_by == "index":
+        evaluator = self._oracle.evaluator
+        if evaluator.fixed_by == "index":
             return self._oracle.n // self._count
         if self._way != "split":
             return 0
-        return min(engine.part_size(Part(number, self._count)) for number in range(self._count))
+        return min(evaluator.part_size(Part(number, self._count)) for number in range(self._count))
 
     def _split(self, budget: Budget) -> Plan:
         demand = self._demand(self._smallest())
@@ -162,7 +163,7 @@ class Conversation:
     def _planned(self, budget: Budget, sampling: float, noise: float, parts: int) -> Plan:
         return Plan(
             "laplace", budget, sampling, noise, self._confidence, self._oracle.n, self._count, "population", parts,
-            whom=self._oracle.engine.unit,
+            whom=self._oracle.evaluator.unit,
         )  # fmt: skip
 
     def _needed(self, tolerance: float) -> float:
@@ -181,9 +182,9 @@ class Conversation:
         if ledger is None:
             return [None] * self._count
         names = [f"part {number + 1}" for number in range(self._count)]
-        fixed_by = self._oracle.engine.fixed_by
+        fixed_by = self._oracle.evaluator.fixed_by
         assert fixed_by is not None
         # Parts are disjoint for these records in this order, or by this key, and for no others.
-        whose = hashlib.sha256(self._oracle.engine.split_name.encode()).hexdigest()[:32]
+        whose = hashlib.sha256(self._oracle.evaluator.split_name.encode()).hexdigest()[:32]
         title = f"{self._name}: {self._count} parts of {whose}"
         return list(ledger.partition(title, names, fixed_by=fixed_by).values())

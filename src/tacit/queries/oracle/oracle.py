@@ -27,10 +27,11 @@ from tacit.queries.oracle.plan import (
     plan_for_tolerance,
 )
 from tacit.releases import release
-from tacit.sums.engines.engine import Engine, Part, Prepared
-from tacit.sums.engines.opening import engine_for
+from tacit.sums.block_sums import Prepared
+from tacit.sums.evaluator import Evaluator, Part
 from tacit.sums.language.words import in_words
 from tacit.sums.query import KINDS, Query, refuse_unscaled
+from tacit.sums.record_evaluator import evaluator_for
 
 if TYPE_CHECKING:
     from tacit.queries.oracle.conversation import Conversation
@@ -124,8 +125,8 @@ class StatisticalOracle:
     ) -> None:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InvalidParameter(f"ledger must be a Ledger or None, got {type(ledger).__name__}.")
-        self._engine = engine_for(records, label=label, labels=labels, bounds=bounds)
-        self._origin = LearnedFrom.of(records, self._engine.n) if isinstance(records, Records) else None
+        self._evaluator = evaluator_for(records, label=label, labels=labels, bounds=bounds)
+        self._origin = LearnedFrom.of(records, self._evaluator.n) if isinstance(records, Records) else None
         self._ledger, self._random_state = payer(records, ledger, random_state)
         self._asked = 0
         self._answered: dict[str, Mapping[str, Any]] = {}
@@ -134,7 +135,7 @@ class StatisticalOracle:
     @property
     def n(self) -> int:
         """The number of records."""
-        return self._engine.n
+        return self._evaluator.n
 
     @property
     def origin(self) -> LearnedFrom | None:
@@ -144,7 +145,7 @@ class StatisticalOracle:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return self._engine.names
+        return self._evaluator.names
 
     @property
     def ledger(self) -> Ledger | None:
@@ -163,9 +164,9 @@ class StatisticalOracle:
         return self._random_state is not None
 
     @property
-    def engine(self) -> Engine:
+    def evaluator(self) -> Evaluator:
         """What reads the records."""
-        return self._engine
+        return self._evaluator
 
     def preview(
         self,
@@ -193,13 +194,13 @@ class StatisticalOracle:
 
     def event_of(self, queries: Sequence[Query], plan: Plan) -> tuple[Event, Budget]:
         """Return what a plan of these queries is charged as, in accounting's terms, and the budget that it keeps."""
-        demand = Demand.of_queries(made_again(queries), self.n, whom=self._engine.unit)
+        demand = Demand.of_queries(made_again(queries), self.n, whom=self._evaluator.unit)
         mechanism = demand.mechanism(plan.noise, plan.budget)
         return mechanism.event, mechanism.budget
 
     def _prepared(self, queries: Sequence[Query]) -> list[Prepared]:
         """Prepare queries, and refuse what would be paid for and say nothing."""
-        prepared = [self._engine.prepare(query) for query in queries]
+        prepared = [self._evaluator.prepare(query) for query in queries]
         for each in prepared:
             refuse_unscaled(each.query, each.columns)
         return prepared
@@ -265,14 +266,13 @@ class StatisticalOracle:
         if known is not None:
             needed_no_charge(asking.payer)
             return MeanShares(_read(known), private=True, repeated=True)
-        self._engine.check()
         noisy = release(
             Deferred(demand.mechanism(plan.noise, plan.budget)),
             lambda: self._sums(prepared, asking),
             label=asking.label,
             ledger=asking.payer,
             random_state=self._coins(),
-            unit=self._engine.unit,
+            unit=self._evaluator.unit,
         )
         shares = demand.factor * noisy.value / demand.n
         if noisy.private:
@@ -283,22 +283,22 @@ class StatisticalOracle:
     def _sums(self, prepared: Sequence[Prepared], asking: Asking) -> Floats:
         """Return the corrected sums; of a failure, after the charge, nothing but its kind is told."""
         try:
-            return corrected_sums(self._engine, prepared, asking.noise_rate, asking.part)
-        except Exception as error:  # an engine may fail in any way, and its words may quote records
+            return corrected_sums(self._evaluator, prepared, asking.noise_rate, asking.part)
+        except Exception as error:  # an evaluator may fail in any way, and its words may quote records
             failure = type(error).__name__
-        # Raised out here, so that what the engine said is not even in the exception's context.
+        # Raised out here, so that what the evaluator said is not even in the exception's context.
         raise QueryFailed(
-            f"the engine failed ({failure}) after the charge; nothing was answered. Details are withheld, as they may "
-            "quote records: the engine's own log has them."
+            f"the records could not be read ({failure}) after the charge; nothing was answered. Details are withheld, "
+            "as they may quote records."
         )
 
     def _question(self, prepared: Sequence[Prepared], plan: Plan, asking: Asking) -> str:
         """Return what is the same whenever the same is asked about the same records."""
         facts = [
-            self._engine.identity,
+            self._evaluator.identity,
             [query.text for query in prepared],
             [plan.noise, str(plan.budget.exact_epsilon), str(plan.budget.exact_delta), plan.n, plan.parts],
-            [float(asking.noise_rate).hex(), self._engine.label, [repr(label) for label in self._engine.labels]],
+            [float(asking.noise_rate).hex(), self._evaluator.label, [repr(label) for label in self._evaluator.labels]],
             asking.talk,
         ]
         return question_digest(self._ledger, facts)
@@ -326,10 +326,10 @@ class StatisticalOracle:
     def _demand(self, queries: Sequence[Query], confidence: float, noise_rate: float, of: Target) -> Demand:
         """Add up what the queries need; labels that cannot be exchanged are refused."""
         if checked_noise_rate(noise_rate) > 0:
-            self._engine.check_labels()
+            self._evaluator.check_labels()
         return Demand.of_queries(
             queries, self.n, confidence=confidence, noise_rate=noise_rate, of=of,
-            whom=self._engine.unit, payer=self._ledger,
+            whom=self._evaluator.unit, payer=self._ledger,
         )  # fmt: skip
 
     def _left(self) -> Budget | None:
@@ -345,12 +345,14 @@ def _read(kept: Mapping[str, Any]) -> Floats:
     return np.array([float.fromhex(share) for share in kept["shares"]])
 
 
-def corrected_sums(engine: Engine, prepared: Sequence[Prepared], noise_rate: float, part: Part | None = None) -> Floats:
+def corrected_sums(
+    evaluator: Evaluator, prepared: Sequence[Prepared], noise_rate: float, part: Part | None = None
+) -> Floats:
     """Return the sums over the records, corrected for wrong labels up to the factor 1/(1 - 2 eta)."""
-    sums = np.concatenate(engine.sums(prepared, part=part))
+    sums = np.concatenate(evaluator.sums(prepared, part=part))
     if noise_rate == 0:
         return sums
-    flipped = np.concatenate(engine.sums(prepared, flipped=True, part=part))
+    flipped = np.concatenate(evaluator.sums(prepared, flipped=True, part=part))
     # A tiny rate makes tiny products, which must not fail however numpy was told to take them.
     with np.errstate(all="ignore"):
         return (1.0 - noise_rate) * sums - noise_rate * flipped

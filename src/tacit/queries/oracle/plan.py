@@ -29,11 +29,12 @@ from tacit.checks import checked_confidence, exact_number, finite_number, positi
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.numerics.bisection import bisect, fewest
-from tacit.sums.engines.engine import steps_for
+from tacit.sums.grid import steps_for
 from tacit.sums.query import Query
 
 LARGEST_EPSILON = 1e4
 _COARSER = 16
+"""How many times as long as they are steps are taken for where persons' rows are rounded: oracle.md, "Persons"."""
 NoiseKind = Literal["laplace", "gaussian"]
 Target = Literal["population", "sample"]
 
@@ -79,11 +80,10 @@ class Demand:
         """
         if of not in ("population", "sample"):
             raise InvalidParameter(f"of must be 'population' or 'sample', got {of!r}.")
-        # Persons' means are rounded once more: by less than if all were rounded to so much longer steps.
-        steps = steps_for(n) / (_COARSER if whom.kind == "person" else 1)
+        steps, persons = steps_for(n), whom.kind == "person"
         size = sum(query.size for query in queries)
-        # Sums are floats: rounding may move each by n 2^-52 shares, and so the distance of two by twice that.
-        slack = 1.0 + n * size * 2.0**-50
+        # Sums are floats: rounding moves those of two neighbours by n 2^-50 shares at most, persons' by twice that.
+        slack = 1.0 + n * size * 2.0 ** (-49 if persons else -50)
         return cls(
             n=n,
             size=size,
@@ -94,7 +94,7 @@ class Demand:
             confidence=checked_confidence(confidence),
             factor=1.0 / (1.0 - 2.0 * checked_noise_rate(noise_rate)),
             of=of,
-            coarseness=max(query.coarseness(steps) for query in queries),
+            coarseness=max(query.coarseness(steps / (_COARSER if persons else 1)) for query in queries),
             whom=whom,
             noises=("gaussian",) if payer is not None and payer.accountant == "gaussian" else ("laplace", "gaussian"),
         )

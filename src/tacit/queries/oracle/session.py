@@ -1,6 +1,6 @@
 """Sessions: rounds of queries that are charged together, and asked one after the other.
 
-What a learner asks it asks a session. Behind it stands an oracle, or, for an infinite epsilon, the engine itself: so
+What a learner asks it asks a session. Behind it stands an oracle, or, for an infinite epsilon, the evaluator itself: so
 the model without privacy is computed by the same lines as the private one.
 """
 
@@ -16,7 +16,7 @@ from tacit.queries.oracle.oracle import Asking, StatisticalOracle, corrected_sum
 from tacit.queries.oracle.plan import Demand, Plan, Target, checked_noise_rate, plan_for_budget
 from tacit.queries.oracle.rounds import OpenRounds, Rounds, Turns
 from tacit.releases import Release, release
-from tacit.sums.engines.engine import Engine
+from tacit.sums.evaluator import Evaluator
 from tacit.sums.query import Query
 
 
@@ -38,12 +38,12 @@ class Session:
     Reference: oracle.md, "Rounds".
 
     Several rounds are charged when the session is opened, a single one when it is asked, and one that was asked before
-    of the same oracle costs nothing. An engine in place of an oracle answers without noise and without a budget.
+    of the same oracle costs nothing. An evaluator in place of an oracle answers without noise and without a budget.
     """
 
     def __init__(
         self,
-        source: StatisticalOracle | Engine,
+        source: StatisticalOracle | Evaluator,
         budget: Budget | None,
         rounds: Sequence[Sequence[Query]],
         *,
@@ -53,9 +53,9 @@ class Session:
         label: str = "rounds of queries",
     ) -> None:
         if isinstance(source, StatisticalOracle) != (budget is not None):
-            raise InvalidParameter("an oracle is asked for a budget, and an engine without privacy.")
+            raise InvalidParameter("an oracle is asked for a budget, and an evaluator without privacy.")
         self._oracle = source if isinstance(source, StatisticalOracle) else None
-        self.engine = source.engine if isinstance(source, StatisticalOracle) else source
+        self.evaluator = source.evaluator if isinstance(source, StatisticalOracle) else source
         self.rounds = tuple(rounds)
         self._budget = budget
         self._rate = checked_noise_rate(noise_rate)
@@ -73,15 +73,14 @@ class Session:
         """Charge for all rounds; queries that cannot be asked are refused before."""
         demands = [self._demand(queries) for queries in self.rounds]
         for query in self.rounds[0]:
-            self.engine.prepare(query)
-        self.engine.check()
+            self.evaluator.prepare(query)
         found = release(
             Rounds.for_demands(budget, demands, len(demands)),
             None,
             label=self._asking.label,
             ledger=oracle.ledger,
             random_state=oracle._coins(),
-            unit=self.engine.unit,
+            unit=self.evaluator.unit,
         )
         self._event, self._entry = found.event, found.entry
         return found.value
@@ -96,11 +95,11 @@ class Session:
         """Ask a round's queries, once: those it was opened with, or others that are no more."""
         asked = made_again(self.rounds[number] if queries is None else queries)
         demand = self._demand(asked)
-        prepared = [self.engine.prepare(query) for query in asked]
+        prepared = [self.evaluator.prepare(query) for query in asked]
         if self._open is None:
             self._turns.take(number)
         if self._oracle is None or self._budget is None:
-            means, deviation = demand.factor * corrected_sums(self.engine, prepared, self._rate) / demand.n, 0.0
+            means, deviation = demand.factor * corrected_sums(self.evaluator, prepared, self._rate) / demand.n, 0.0
         elif self._open is None:
             plan = plan_for_budget(demand, self._budget)
             shares = self._oracle._shares(prepared, demand, plan, self._asking)
@@ -120,12 +119,14 @@ class Session:
         """Return how the rounds were answered, with what is promised for all of them; `public` is assumed besides."""
         private = self._oracle is not None and not self._oracle.rehearses
         known = ("the columns' names", *public)
-        return Release(tuple(self._plans), self._budget, self._event, known, private, self._entry, self.engine.unit)
+        return Release(tuple(self._plans), self._budget, self._event, known, private, self._entry, self.evaluator.unit)
 
     def _demand(self, queries: Sequence[Query]) -> Demand:
         if self._rate > 0:
-            self.engine.check_labels()
-        return Demand.of_queries(queries, self.engine.n, whom=self.engine.unit, payer=self._asking.payer, **self._how)
+            self.evaluator.check_labels()
+        return Demand.of_queries(
+            queries, self.evaluator.n, whom=self.evaluator.unit, payer=self._asking.payer, **self._how
+        )
 
 
 def planned(rounds: Sequence[Sequence[Query]], n: int, budget: Budget | None, **how: Any) -> tuple[Plan, ...]:

@@ -1,8 +1,8 @@
 """The closed language of queries: total operations on the cleaned columns of one record, and finite constants.
 
 A query's function is called once, with names that stand for columns, and gives back an expression. It never sees a
-record, so it cannot mix records, branch on them, fail because of them or change how many there are. The same
-expression is evaluated by numpy (`evaluate`) and printed as SQL (`sql`), and both agree to the last bit.
+record, so it cannot mix records, branch on them, fail because of them or change how many there are. `evaluate` says
+what it means over arrays of cells.
 """
 
 from tacit.sums.language.expression import Expression

@@ -308,7 +308,7 @@ def member(column: Any, places: Iterable[int]) -> Expression:
         refuse("levels of something other than a column")
     if not all(type(place) is int and 0 <= place < len(column.levels) for place in listed):
         refuse("a level that is not declared")
-    # Each once: engines tell runs of neighbours by their ends and number.
+    # Each once: runs of neighbours are told by their ends and number.
     return Expression("member", (column, tuple(sorted(set(listed)))), "truth")
 
 
@@ -354,7 +354,10 @@ def _calendar(moment: Expression, what: str) -> Expression:
 
 
 def inner_first(roots: Sequence[Expression]) -> list[Expression]:
-    """List expressions and all inside them, each once and after what it is made of, however deep they are nested."""
+    """List expressions and all inside them, each once and after what it is made of, however deep they are nested.
+
+    Too many operations are refused; of several expressions never, if none of them has too many by itself.
+    """
     found: dict[int, Expression] = {}
     waiting: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
     while waiting:
@@ -364,7 +367,7 @@ def inner_first(roots: Sequence[Expression]) -> list[Expression]:
         elif id(node) not in found:
             waiting.append((node, True))
             waiting += [(each, False) for each in reversed(node.operands) if isinstance(each, Expression)]
-        if len(found) > MOST_OPERATIONS:
+        if len(found) > MOST_OPERATIONS * len(roots):
             raise InvalidParameter(f"a query may have {MOST_OPERATIONS} operations, got more. Ask in several queries.")
     return list(found.values())
 

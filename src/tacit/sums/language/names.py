@@ -1,7 +1,7 @@
 """Names that stand for the declared columns, and expressions built again over them.
 
 A query's function is called with names. What it gives back is built again from nothing but its operations: whatever
-else an expression says of itself is not believed. Ranges keep every engine from failing, so they must follow from the
+else an expression says of itself is not believed. Ranges keep evaluation from failing, so they must follow from the
 declarations alone. An expression that somebody made by hand, or changed, may claim any range and name any column; built
 again, it has the ranges that its operations have, and what is not in the language is refused.
 """

@@ -6,12 +6,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
+from tacit.data.column_words import column_in_words
 from tacit.data.columns import Ignored, Key, Moment, Number
 from tacit.data.levels import Flag, Levelled
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
 from tacit.noise import unique_name
-from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
 from tacit.service.asking import Questions, ask, price_of_questions
 from tacit.service.datasets import RegisteredTable

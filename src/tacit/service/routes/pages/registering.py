@@ -12,8 +12,9 @@ from starlette.requests import ClientDisconnect
 
 from tacit.accounting.unit import PUBLIC
 from tacit.data.columns import Key, Moment
-from tacit.data.records import Records
 from tacit.data.schema import Schema
+from tacit.data.source_opening import open_source
+from tacit.data.stored import check_declared
 from tacit.errors import InvalidParameter, TacitError
 from tacit.reports.facts import DECLARED
 from tacit.service.access import TheService
@@ -70,7 +71,7 @@ def declared(request: Request, service: TheService, caller: CustodianHere, field
     if text_of(fields, "step") == "2":
         try:
             known = Schema.from_toml(schema)
-            Records(_place(source, service).opened, known)
+            check_declared(known.columns, open_source(_place(source, service).opened, known).stored)
         except TacitError as error:
             return _second(request, source, schema, **beside(error))
         # Persons are the stronger promise, whether or not an id comes twice.

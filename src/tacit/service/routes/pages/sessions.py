@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from tacit.data.column_words import column_in_words
 from tacit.data.columns import Moment, Number
 from tacit.data.levels import Flag, Levelled
 from tacit.data.schema import Schema
 from tacit.errors import InvalidParameter, TacitError
-from tacit.reports.facts import column_in_words
 from tacit.service.access import TheService
 from tacit.service.datasets import RegisteredTable
 from tacit.service.pages.forms import Fields, PageRoute, SignedIn, beside, number_of, text_of

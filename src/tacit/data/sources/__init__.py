@@ -1,1 +1,0 @@
-"""Where records are: in memory, in files, in a database, on a cluster. Each source gives cleaned cells only."""

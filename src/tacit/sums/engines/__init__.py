@@ -1,1 +1,0 @@
-"""Engines: the only parts that add up what cleaned records contribute; in memory, or where the records are."""
