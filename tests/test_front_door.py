@@ -7,12 +7,15 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from cli.conftest import SCHEMA, write_table
+from support.opened import cells_of
 from tacit import Budget, Ledger
 from tacit.cli.app import app
+from tacit.data import Category, Moment, Number, Records, Schema
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -117,16 +120,21 @@ def test_the_quick_start_runs_from_an_empty_folder(loans):
     assert "BudgetExceeded" in broke.output
 
 
-def test_the_quick_start_mends_what_spreadsheets_write(tmp_path, monkeypatch):
-    """Semicolons, decimal commas and dates with dots become what a schema reads, and gaps make numbers of 1."""
-    pytest.importorskip("pandas")
-    monkeypatch.chdir(tmp_path)
-    lines = ["id;opened;amount;purpose;late", "A;31.12.2019;1,5;007;1", "B;01.02.2020;2;7;"]
-    Path("export.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    (block,) = _blocks(QUICK, "python")
-    exec(block, {})
-    said = Path("loans.csv").read_text("utf-8").splitlines()
-    assert said == ["id,opened,amount,purpose,late", "A,2019-12-31,1.5,007,1.0", "B,2020-02-01,2.0,7,"]
+def test_the_quick_start_declares_what_spreadsheets_write(tmp_path):
+    """Semicolons, decimal commas, Latin-1 and dates with dots are read by the form that the page declares."""
+    lines = ["größe;opened;purpose", "1,5;31.12.2019;Bäder", "NA;01.02.2020;-"]
+    (tmp_path / "export.csv").write_bytes(("\n".join(lines) + "\n").encode("latin-1"))
+    (form,) = (block for block in _blocks(QUICK, "toml") if block.startswith("[file]"))
+    columns = {
+        "größe": Number(0, 10, missing=9),
+        "opened": Moment("2019-01-01", "2021-01-01"),
+        "purpose": Category(["Bäder"]),
+    }
+    records = Records(tmp_path / "export.csv", Schema.from_toml(f"{form}\n{Schema(columns).to_toml()}"))
+    cells = cells_of(records)
+    assert cells["größe"].tolist() == [1.5, 9.0]
+    assert np.diff(cells["opened"]).tolist() == [32.0]
+    assert cells["purpose"].tolist() == [0, -1]
 
 
 SECTIONS = {

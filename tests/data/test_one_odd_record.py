@@ -135,7 +135,7 @@ def noticed(source: Any, unit: str | None, memory: int | None, folder: Path) -> 
             for asked in ("age > 60", "ward == 'A' and ill"):
                 note("ask", lambda asked=asked: oracle.ask(StatisticalQuery(asked), epsilon=1.0))
             note("mismatches", lambda: records.mismatches(epsilon=1e-9, random_state=1))
-            packed = note("pack", lambda: records.pack(folder / "t.tacit-records"))
+            packed = note("pack", lambda: records.pack(folder / f"t{memory}.tacit-records"))
             told.append("" if packed is None else str(packed.n))
             told.append("" if model is None else str(sorted(vars(model))))
     return [*told, *(f"{each.category.__name__}: {each.message}" for each in heard)]

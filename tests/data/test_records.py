@@ -1,6 +1,7 @@
 """Records from every container: no cell changes how another is read, and the same content gives the same bits."""
 
 import datetime
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from support.opened import cells_of, view_of
 from tacit.data import Category, Column, Key, Moment, Number, Ordinal, Records, Schema
 from tacit.data.readers import file_listing
+from tacit.data.records import subset
 from tacit.errors import InvalidParameter
 
 NOON, ZONE = datetime.datetime(2000, 2, 29, 12), datetime.timezone(datetime.timedelta(hours=5))
@@ -89,3 +91,23 @@ def test_the_name_of_a_table_does_not_follow_from_how_long_its_file_is(tmp_path,
         monkeypatch.setattr(file_listing, "_state", lambda file, size=size: (*state(file)[:3], size, *state(file)[4:]))
         known.append(Records(path, Schema({"a": Number(0, 9)})).table_name)
     assert known[0] == known[1]
+
+
+def test_packed_records_are_neither_written_over_nor_taken_for_others(tmp_path: Path) -> None:
+    """Ledgers know them by their file: a second packing is refused, and what was handed on opens those records only."""
+    schema = Schema({"a": Number(0, 9), "id": Key()})
+    first, second = tmp_path / "first.tacit-records", tmp_path / "second.tacit-records"
+    ids = [1, 1, *range(2, 40)]
+    packed = Records({"a": [3] * 40, "id": ids}, schema, unit="id").pack(first)
+    with pytest.raises(InvalidParameter, match=r"there is .* already"):
+        Records({"a": [1], "id": [1]}, schema).pack(first)
+    handed, part = pickle.dumps(packed), pickle.dumps(packed.split(by="key")[0])
+    again = pickle.loads(handed)
+    assert (again.n, again.unit, again.identity) == (39, "id", packed.identity)
+    assert pickle.loads(part).identity == packed.split(by="key")[0].identity
+    with pytest.raises(InvalidParameter, match="by one process"):
+        pickle.dumps(subset(packed, np.arange(40) < 9))
+    Records({"a": [4], "id": [5]}, schema).pack(second)
+    second.replace(first)
+    with pytest.raises(InvalidParameter, match="other packed records"):
+        pickle.loads(handed)

@@ -54,7 +54,7 @@ def predict(
         text = as_csv(columns)
         if output is not None:
             write_whole(output, [text.encode("utf-8", "replace")])
-            out.result({"n": records.n, "output": str(output)}, f"{records.n:,} predictions: {output}")
+            out.result({"n": records.n, "output": str(output)}, f"{len(columns['prediction']):,} predictions: {output}")
         else:
             out.document({"n": records.n, **columns}, text)
 

@@ -301,6 +301,10 @@ class Records:
             raise InvalidParameter(f"packed records are files that end with {ENDING}, got {str(path)!r}.")
         if self._facts.share is not None or self.is_twin:
             raise InvalidParameter("whole tables of real records are packed, neither parts nor twins.")
+        if Path(path).exists():
+            raise InvalidParameter(
+                f"there is {str(path)!r} already, and ledgers know its records by it. Name another file, or remove it."
+            )
         pack(open_secret(self._secret).store, self.schema, self.unit, self.key, path)
         return Records(path)
 
@@ -315,6 +319,7 @@ class Records:
             "part": "all" if facts.share is None else f"{facts.share.name}, of {', '.join(facts.share.parts)}",
             "split by": self.key or ("place" if facts.ordered else "nothing: rows have no place, and there is no key"),
             "target": "none" if schema.target is None else f"{schema.target}{classes}",
+            "weight": "all count alike" if schema.weight is None else f"{schema.weight}, of fits",
             "kept in": facts.where,
         }
         width = max(map(len, schema.columns))
@@ -333,13 +338,14 @@ class Records:
         return other
 
     def __reduce__(self) -> Any:
-        path = open_secret(self._secret).store.path
-        if path is None:
+        view = open_secret(self._secret)
+        path, is_whole = view.store.path, (view.marks is None) == (self._facts.share is None)
+        if path is None or not is_whole or self.is_twin:
             raise InvalidParameter(
                 "records are read once, by one process. To hand them to others, pack them: "
                 f"Records(...).pack('name{ENDING}') writes a private file that each process opens by its path."
             )
-        return _unpickled, (str(path), self._facts)
+        return _unpickled, (str(Path(path).absolute()), view.store.name, self._facts.name, self._facts.share)
 
     def __copy__(self) -> "Records":
         return self
@@ -371,12 +377,13 @@ def taken(records: Records, places: Codes) -> Records:
     return records._over(open_secret(records._secret).taken(places), share=None, name=unique_name())
 
 
-def _unpickled(path: str, facts: PublicFacts) -> Records:
-    """Open packed records in another process."""
-    records = Records(path)
-    if facts.share is None:
-        return records
-    return records._over(open_secret(records._secret).within(facts.share.interval), share=facts.share)
+def _unpickled(path: str, identity: str, name: str, share: Share | None) -> Records:
+    """Open packed records in another process, if they are the ones that were sent there."""
+    records = Records(path, name=name)
+    view = open_secret(records._secret)
+    if view.store.name != identity:
+        raise InvalidParameter(f"{path!r} has other packed records than those that were handed on. Put them back.")
+    return records if share is None else records._over(view.within(share.interval), share=share)
 
 
 def _checked(schema: object, unit: str | None, key: str | None) -> Schema:
