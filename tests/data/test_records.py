@@ -1,11 +1,13 @@
 """Records from every container: no cell changes how another is read, and the same content gives the same bits."""
 
 import datetime
+import decimal
 import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -111,3 +113,17 @@ def test_packed_records_are_neither_written_over_nor_taken_for_others(tmp_path: 
     second.replace(first)
     with pytest.raises(InvalidParameter, match="other packed records"):
         pickle.loads(handed)
+
+
+def test_public_facts_follow_from_no_cell() -> None:
+    """Levels of a frame's categories, widths of its texts and where cells are kept are those of the neighbour."""
+    schema = Schema({"w": Category(["a", "b"]), "t": Category(["a"]), "d": Number(0, 9), "id": Key()})
+    told = []
+    for word, number, rows in (("b", 1, 1), ("HIV+" * 9, decimal.Decimal("1000.25"), 7_000)):
+        table = {
+            "w": pd.Series(pd.Categorical(["a", *[word] * rows], ordered=True)), "t": np.array(["a", *[word] * rows]),
+            "d": pa.array([decimal.Decimal(1), *[decimal.Decimal(number)] * rows]), "id": [1] + [2] * rows,
+        }  # fmt: skip
+        records = Records(table, schema, unit="id", memory=8_500, name="these")
+        told.append((records.facts, records.describe(), repr(records), records.identity))
+    assert told[0] == told[1]

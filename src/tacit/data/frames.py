@@ -49,6 +49,7 @@ class Unread:
 UnreadTable = Mapping[str, Unread]
 
 _UNTYPED = Stored("cells")
+_INFERRED = ("Enum", "Categorical", "Decimal")
 _ARRAY_KINDS: Mapping[str, StoredKind] = {
     "b": "truth", "i": "whole", "u": "whole", "f": "real", "U": "text", "T": "text", "M": "moment", "O": "cells",
 }  # fmt: skip
@@ -191,7 +192,9 @@ def _from_series(series: Any) -> Unread:
         return Unread(_UNTYPED, listed)
     kind, name = series.dtype, str(series.dtype)
     otherwise: StoredKind = "real" if kind.is_float() else "whole" if kind.is_integer() else "other"
-    stored = Stored(_KINDS.get(name.split("(")[0], otherwise), name)
+    bare = name.split("(")[0]
+    # Levels of a categorical and digits of a decimal may have been inferred from cells: no facts of a catalogue.
+    stored = Stored(_KINDS.get(bare, otherwise), bare if bare in _INFERRED else name)
     if stored.kind == "other":
         # Nothing is made of such cells, some of which no Python object could hold.
         return Unread(stored, lambda: objects([None] * len(series)))
@@ -224,7 +227,9 @@ def _column(column: object) -> Unread:
     if isinstance(column, np.ma.MaskedArray):
         return Unread(_UNTYPED, lambda: objects(column.tolist()))
     if isinstance(column, np.ndarray):
-        return Unread(Stored(_ARRAY_KINDS.get(column.dtype.kind, "other"), str(column.dtype)), partial(_cells, column))
+        # How many letters an array of texts has room for follows from its longest one.
+        name = "str" if column.dtype.kind in "SUT" else str(column.dtype)
+        return Unread(Stored(_ARRAY_KINDS.get(column.dtype.kind, "other"), name), partial(_cells, column))
     if type(column).__module__.split(".")[0] in ("pandas", "polars", "pyarrow", "narwhals"):
         import narwhals as nw
 

@@ -46,7 +46,8 @@ def read_store(source: Source, schema: Schema, *, unit: str | None, memory: int,
     lots = writer.done()
     if persons is not None:
         add_owners(lots, str(unit), persons)
-    where = "memory" if lots.file is None else "a private file without a name"
+    # Which of the two follows from how many rows persons have, and from which cells fit into few bytes.
+    where = "memory, or a private file without a name"
     known = name or source.name or unique_name()
     return Store(declared, source.stored, lots, source.ordered, known, where, unit or "", persons)
 
