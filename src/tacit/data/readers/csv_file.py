@@ -4,7 +4,7 @@ import csv
 import gzip
 import re
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -105,7 +105,9 @@ def _batches(files: Sequence[Path], form: FileForm, names: Sequence[str]) -> Gen
                     column_types=dict.fromkeys(names, pa.string()), include_columns=list(names), check_utf8=True
                 ),
             )
-            yield from reader
+            # Arrow reads ahead in threads of its own, which must not outlive a file that cannot be read.
+            with closing(reader):
+                yield from reader
 
 
 @final
