@@ -385,3 +385,19 @@ def test_a_large_file_is_read_where_a_process_may_map_two_gibibytes(tmp_path: Pa
         [sys.executable, "-c", _LIMITED, str(path)], capture_output=True, text=True, timeout=120, check=True
     )
     assert float(told.stdout) < 1300
+
+
+def test_reading_lines_maps_little_where_a_process_may_map_little(tmp_path: Path) -> None:
+    """Arrow's own pool maps a gigabyte at once, which left a process of two none for its fit."""
+    (tmp_path / "t.csv").write_text("a,t\n" + "1.5,some text\n" * 300_000, "utf-8")
+    lines = [
+        "import resource, sys",
+        "resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))",
+        "from tacit.data import Category, Number, Records, Schema",
+        "Records(sys.argv[1], Schema({'a': Number(0, 9), 't': Category(['some text'])}))",
+        "status = open('/proc/self/status').read()",
+        "print(int(status.split('VmPeak:')[1].split()[0]))",
+    ]
+    command = [sys.executable, "-c", "\n".join(lines), str(tmp_path / "t.csv")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(found.stdout) < 1.4 * 2**20

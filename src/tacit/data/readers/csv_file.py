@@ -92,6 +92,9 @@ def _batches(files: Sequence[Path], form: FileForm, names: Sequence[str]) -> Gen
     import pyarrow as pa
     from pyarrow import csv as lines
 
+    if address_limit() is not None:
+        # Arrow's own pool maps a gigabyte at once.
+        pa.set_memory_pool(pa.system_memory_pool())
     for file in files:
         separator = _separator(file, form)
         width = len(_header(file, form))
