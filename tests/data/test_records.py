@@ -3,6 +3,8 @@
 import datetime
 import decimal
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,16 @@ def test_public_facts_follow_from_no_cell() -> None:
         records = Records(table, schema, unit="id", memory=8_500, name="these")
         told.append((records.facts, records.describe(), repr(records), records.identity))
     assert told[0] == told[1]
+
+
+def test_a_damaged_packed_file_is_refused_where_python_leaves_assertions_out(tmp_path: Path) -> None:
+    """One bit of a cell is enough, and `python -O` checks it as well."""
+    path = tmp_path / "p.tacit-records"
+    Records({"a": [1.0, 2.0, 3.0]}, Schema({"a": Number(0, 9)})).pack(path)
+    damaged = bytearray(path.read_bytes())
+    damaged[18] ^= 1
+    path.write_bytes(damaged)
+    code = "import sys; from tacit.data import Records; Records(sys.argv[1])"
+    command = [sys.executable, "-O", "-c", code, str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "no packed records that can be read" in found.stderr

@@ -97,7 +97,7 @@ def _readable(read: Callable[[Path], Read], path: Path) -> Read:
     """Return what is read of a file; refuse one that is damaged, or is something else."""
     try:
         return read(path)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AssertionError, TacitError):
+    except (OSError, ValueError, KeyError, TypeError, IndexError, TacitError):
         pass
     raise InvalidParameter(f"{str(path)!r} has no packed records that can be read. Restore it, or pack them anew.")
 
@@ -106,10 +106,9 @@ def _catalogue(file: PrivateFile) -> dict[str, Any]:
     """Return what a file says of its records, if it says it as it was packed."""
     tail = file.read(file.size - _TAIL, _TAIL, np.dtype(np.uint8)).tobytes()
     length = int.from_bytes(tail[:8], "big")
-    assert tail[40:] == MAGIC
-    assert length < file.size
+    _require(tail[40:] == MAGIC and length < file.size)
     written = file.read(file.size - _TAIL - length, length, np.dtype(np.uint8)).tobytes()
-    assert hashlib.sha256(written).digest() == tail[8:40]
+    _require(hashlib.sha256(written).digest() == tail[8:40])
     return dict(json.loads(written))
 
 
@@ -137,5 +136,11 @@ def _checked(
     """Return where the cells of a column lie, and how each fared, if they are as they were packed."""
     cells = Filed(file, start, rows, np.dtype(kind))
     fared = None if states < 0 else Filed(file, states, rows, np.dtype(np.int8))
-    assert zlib.crc32(b"" if fared is None else fared[:].tobytes(), zlib.crc32(cells[:].tobytes())) == check
+    _require(zlib.crc32(b"" if fared is None else fared[:].tobytes(), zlib.crc32(cells[:].tobytes())) == check)
     return cells, fared
+
+
+def _require(holds: bool) -> None:
+    """Refuse a file that is not as it was packed, also where Python leaves assertions out."""
+    if not holds:
+        raise ValueError
